@@ -84,6 +84,11 @@ impl Clock {
         (units.round_ties_even() as u64).saturating_mul(1 << spare)
     }
 
+    /// Returns a span of time in seconds.
+    pub(crate) fn seconds(self, span: Ticks) -> f64 {
+        span as f64 * 2_f64.powi(-(self.bits as i32))
+    }
+
     /// Returns the number of low bits that a sum as large as this time cannot keep.
     #[inline]
     pub fn spare(self, time: Ticks) -> u32 {

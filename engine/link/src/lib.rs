@@ -3,7 +3,9 @@
 //! The network world and the gate share it, so that a link is free at the same times in both.
 
 mod clock;
+mod service;
 mod transmitter;
 
 pub use clock::{Clock, Instant, Ticks};
+pub use service::{OPPORTUNITY_BYTES, Service, Step};
 pub use transmitter::Transmitter;

@@ -1,0 +1,236 @@
+//! How fast a link sends in time: in steps, or at given opportunities.
+
+use std::sync::Arc;
+
+use crate::clock::{Clock, Ticks};
+
+/// A rate from a time on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// When it begins.
+    pub from_ns: u64,
+    /// Rate, bits/s; 0: nothing is sent.
+    pub rate_bps: u64,
+}
+
+/// Bytes that cross at an opportunity, and what each packet takes beside its own bytes. So one
+/// packet of 1500 bytes crosses at each opportunity (Mahimahi, `src/frontend/link_queue.hh`: 1504
+/// bytes, of which 4 are the header of a TUN device).
+pub const OPPORTUNITY_BYTES: u32 = 1504;
+const HEADER_BYTES: u32 = 4;
+
+/// A link's rate, or its opportunities to send, as a function of time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Service {
+    /// Rates in time, each until the next one; the last one stays. Before the first one the link
+    /// has the rate that it has without them.
+    Steps(Arc<[Step]>),
+    /// Times at which [`OPPORTUNITY_BYTES`] may cross, ns. They repeat, with the last one as period.
+    Opportunities(Arc<[u64]>),
+}
+
+impl Service {
+    /// Returns rates in time.
+    ///
+    /// # Errors
+    /// If there are none, if their times do not rise, or if the last rate is 0: then packets would
+    /// wait for ever.
+    pub fn steps(steps: Vec<Step>) -> Result<Self, String> {
+        let last = steps.last().ok_or("there must be at least one rate")?;
+        if last.rate_bps == 0 {
+            return Err(format!(
+                "the last rate, from {} s on, must be above 0: it stays for ever",
+                seconds(last.from_ns)
+            ));
+        }
+        let falls = steps
+            .windows(2)
+            .find(|pair| pair[1].from_ns <= pair[0].from_ns);
+        if let Some(pair) = falls {
+            return Err(format!(
+                "times must rise, and {} s does not come after {} s",
+                seconds(pair[1].from_ns),
+                seconds(pair[0].from_ns)
+            ));
+        }
+        Ok(Self::Steps(steps.into()))
+    }
+
+    /// Returns opportunities at these times, ns.
+    ///
+    /// # Errors
+    /// If there are none, if their times fall, or if the last one is at 0: the trace repeats after
+    /// it.
+    pub fn opportunities(times_ns: Vec<u64>) -> Result<Self, String> {
+        let last_ns = times_ns
+            .last()
+            .ok_or("there must be at least one opportunity")?;
+        if *last_ns == 0 {
+            return Err("the last opportunity must be after 0: there the trace repeats".into());
+        }
+        if let Some(pair) = times_ns.windows(2).find(|pair| pair[1] < pair[0]) {
+            return Err(format!(
+                "times must not fall, and {} s comes after {} s",
+                seconds(pair[1]),
+                seconds(pair[0])
+            ));
+        }
+        Ok(Self::Opportunities(times_ns.into()))
+    }
+
+    /// Returns the rate at a time, bits/s: that of the step, or the mean of the opportunities, since
+    /// no rate belongs to a moment. `constant_bps` is what it is without a service.
+    pub fn rate_bps(&self, at_ns: u64, constant_bps: u64) -> u64 {
+        match self {
+            Self::Steps(steps) => {
+                let begun = steps.partition_point(|step| step.from_ns <= at_ns);
+                begun
+                    .checked_sub(1)
+                    .map_or(constant_bps, |place| steps[place].rate_bps)
+            }
+            Self::Opportunities(times_ns) => {
+                let bits = 8 * u64::from(OPPORTUNITY_BYTES) * times_ns.len() as u64;
+                (bits as f64 * 1e9 / times_ns[times_ns.len() - 1] as f64).round() as u64
+            }
+        }
+    }
+
+    /// Returns when the rate changes next after a time, ns; `None`: never.
+    pub fn next_change_ns(&self, after_ns: u64) -> Option<u64> {
+        match self {
+            Self::Steps(steps) => {
+                let begun = steps.partition_point(|step| step.from_ns <= after_ns);
+                steps.get(begun).map(|step| step.from_ns)
+            }
+            Self::Opportunities(_) => None,
+        }
+    }
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+/// A service with the place that a link has come to. Times must not decrease.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    service: Service,
+    constant_bps: f64,
+    /// Of steps: how many have begun. Of opportunities: how many are over or in use, over all
+    /// repetitions.
+    next: u64,
+    used: Used,
+}
+
+/// The last opportunity in use.
+#[derive(Clone, Copy, Debug, Default)]
+struct Used {
+    at: Ticks,
+    /// Bytes that are left of it.
+    left: u32,
+}
+
+impl Progress {
+    /// Starts at time 0. Before the first step the rate is `constant_bps`.
+    pub fn new(service: Service, constant_bps: f64) -> Self {
+        Self {
+            service,
+            constant_bps,
+            next: 0,
+            used: Used::default(),
+        }
+    }
+
+    /// Returns the last part of the transmission of a packet of `bytes` that starts at `start`.
+    pub(crate) fn last_part(&mut self, clock: Clock, start: Ticks, bytes: u32) -> LastPart {
+        match &self.service {
+            Service::Steps(steps) => {
+                let constant_bps = self.constant_bps;
+                in_steps(steps, constant_bps, &mut self.next, (clock, start, bytes))
+            }
+            Service::Opportunities(times_ns) => {
+                let from = at_opportunity(
+                    times_ns,
+                    &mut self.next,
+                    &mut self.used,
+                    (clock, start, bytes),
+                );
+                LastPart { from, seconds: 0.0 }
+            }
+        }
+    }
+}
+
+/// The last part of a transmission.
+pub(crate) struct LastPart {
+    /// When it begins.
+    pub from: Ticks,
+    /// How long it takes, s; 0 if the packet crosses at a moment.
+    pub seconds: f64,
+}
+
+fn in_steps(
+    steps: &[Step],
+    constant_bps: f64,
+    begun: &mut u64,
+    (clock, start, bytes): (Clock, Ticks, u32),
+) -> LastPart {
+    let mut from = start;
+    let mut bits = 8.0 * f64::from(bytes);
+    loop {
+        let next = steps.get(*begun as usize);
+        let until = next.map_or(Ticks::MAX, |step| clock.ticks(step.from_ns));
+        if until <= from {
+            *begun += 1;
+            continue;
+        }
+        let rate_bps = match *begun {
+            0 => constant_bps,
+            begun => steps[begun as usize - 1].rate_bps as f64,
+        };
+        let seconds = bits / rate_bps;
+        if from.saturating_add(clock.rounded(seconds, clock.spare(from))) <= until {
+            return LastPart { from, seconds };
+        }
+        bits = (bits - rate_bps * clock.seconds(until - from)).max(0.0);
+        from = until;
+    }
+}
+
+/// Returns the time of the opportunity at which the last byte of a packet crosses.
+fn at_opportunity(
+    times_ns: &[u64],
+    next: &mut u64,
+    used: &mut Used,
+    (clock, start, bytes): (Clock, Ticks, u32),
+) -> Ticks {
+    let count = times_ns.len() as u64;
+    let period_ns = times_ns[times_ns.len() - 1];
+    let at = |number: u64| {
+        let (round, place) = (number / count, number % count);
+        clock.ticks(
+            round
+                .saturating_mul(period_ns)
+                .saturating_add(times_ns[place as usize]),
+        )
+    };
+    // an opportunity that finds nothing to send is lost, and so is what is left of one
+    if start > used.at || *next == 0 {
+        used.left = 0;
+        *next = (*next).max(clock.ns(start) / period_ns * count);
+        while at(*next) <= start {
+            *next += 1;
+        }
+    }
+    let mut needed = bytes.saturating_add(HEADER_BYTES);
+    while needed > used.left {
+        needed -= used.left;
+        *used = Used {
+            at: at(*next),
+            left: OPPORTUNITY_BYTES,
+        };
+        *next += 1;
+    }
+    used.left -= needed;
+    used.at
+}
