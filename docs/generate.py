@@ -31,6 +31,8 @@ _NETWORK = {
     "[flows.fgn]": "Fgn",
     "[flows.self_similar]": "SelfSimilar",
     '[links."left -> right"]': "LinkSettings",
+    '[links."left -> right".rate]': "Rate",
+    '[[links."left -> right".rate.steps]]': "RateStep",
     **_OF_A_QUEUE,
 }
 

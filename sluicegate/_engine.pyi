@@ -374,6 +374,7 @@ class PortSeries:
     arrivals: NDArray[np.uint64]
     losses: NDArray[np.uint64]
     sent_bytes: NDArray[np.uint64]
+    rate_bps: NDArray[np.uint64]
     average: NDArray[np.float64]
     probability: NDArray[np.float64]
 

@@ -144,6 +144,10 @@ pub struct LinkOptions {
     /// Rate of the link, such as 10M, or in bits/s, 10e6.
     #[arg(long, value_name = "BPS", allow_negative_numbers = true)]
     pub rate: Option<String>,
+    /// Rates in time from the start on, in place of a constant one: CSV with the header
+    /// time_s,rate_bps, or a trace of Mahimahi. Before its first row, --rate holds.
+    #[arg(long, value_name = "FILE")]
+    pub rate_file: Option<PathBuf>,
     /// Packets that may wait [default: 250, or as many as --limit-bytes has room for].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub limit: Option<String>,

@@ -60,7 +60,7 @@ fn restrict(
     Ok(rules.restrict_self()?.ruleset)
 }
 
-/// Returns the folders of the scenario and of the headers that it names, not the files: an editor
+/// Returns the folders of the scenario and of the headers and rates that it names, not the files: an editor
 /// writes a new file beside the old one.
 fn folders(scenario: &Path, settings: &Settings) -> Vec<PathBuf> {
     let headers = settings
@@ -70,7 +70,9 @@ fn folders(scenario: &Path, settings: &Settings) -> Vec<PathBuf> {
             AqmName::Header(path) => Some(path.as_path()),
             AqmName::Named(_) | AqmName::Foreign(_) | AqmName::Python(..) => None,
         });
-    let files = [scenario].into_iter().chain(headers);
+    let rates = settings.links().into_iter();
+    let rates = rates.filter_map(|link| link.varying.as_ref().and_then(|it| it.file.as_deref()));
+    let files = [scenario].into_iter().chain(headers).chain(rates);
     let folder = |file: &Path| match file.parent() {
         Some(folder) if folder != Path::new("") => folder.to_owned(),
         _ => ".".into(),

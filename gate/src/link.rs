@@ -19,11 +19,18 @@ pub trait Outlet<P>: Observer<P> {
     fn released(&mut self, at_ns: u64, packet: P);
 }
 
-/// The next tick of the AQM.
+/// The next tick of the AQM, or the next change of the rate.
+#[derive(Clone, Copy)]
 struct Tick {
     due: Ticks,
-    /// Its position in the order in which ticks and arrivals were announced.
+    /// Its position in the order in which ticks, changes and arrivals were announced.
     announced: u64,
+}
+
+impl Tick {
+    fn order(&self) -> (Ticks, u64) {
+        (self.due, self.announced)
+    }
 }
 
 /// A queue and the link behind it.
@@ -40,7 +47,9 @@ pub struct Link<P> {
     /// Packets that were sent or are in transmission, and when they leave the link.
     on_way: VecDeque<(Ticks, P)>,
     tick: Option<Tick>,
-    /// Number of ticks and arrivals announced so far, and the position of the next arrival among
+    /// The next change of the rate, if there is one.
+    change: Option<Tick>,
+    /// Number of ticks, changes and arrivals announced so far, and the position of the next arrival among
     /// them.
     announced: u64,
     arrival_announced: u64,
@@ -51,7 +60,8 @@ impl<P: Packet> Link<P> {
     /// Returns an idle link with an empty queue at time 0; `random` is the AQM's random stream.
     pub fn new(settings: LinkSettings, clock: Clock, random: Stream) -> Self {
         let mut link = Self {
-            transmitter: Transmitter::new(settings.rate_bps, settings.delay_ns),
+            transmitter: Transmitter::new(settings.rate_bps, settings.delay_ns)
+                .with_service(settings.service().cloned()),
             queue: settings.queue(),
             settings,
             clock,
@@ -60,11 +70,13 @@ impl<P: Packet> Link<P> {
             sending: None,
             on_way: VecDeque::new(),
             tick: None,
+            change: None,
             announced: 1,
             arrival_announced: 0,
             measures: Measures::default(),
         };
         link.announce_tick(0);
+        link.show_rate(0);
         link
     }
 
@@ -73,16 +85,44 @@ impl<P: Packet> Link<P> {
         &self.settings
     }
 
+    /// Returns its rate at a time, bits/s.
+    pub fn rate_bps(&self, now_ns: u64) -> u64 {
+        let constant_bps = self.settings.rate_bps;
+        let service = self.settings.service();
+        service.map_or(constant_bps, |service| {
+            service.rate_bps(now_ns, constant_bps)
+        })
+    }
+
+    /// Shows the AQM the rate at a time, and notes when it changes next.
+    fn show_rate(&mut self, now_ns: u64) {
+        self.queue.set_rate(self.rate_bps(now_ns));
+        let service = self.settings.service();
+        let next_ns = service.and_then(|service| service.next_change_ns(now_ns));
+        self.change = next_ns.map(|next_ns| self.announce(next_ns));
+    }
+
+    fn announce(&mut self, due_ns: u64) -> Tick {
+        self.announced += 1;
+        Tick {
+            due: self.clock.ticks(due_ns),
+            announced: self.announced,
+        }
+    }
+
     /// Goes on with other settings. Waiting packets keep their order and leave first, under the
     /// rules under which they arrived; the new AQM starts with an empty queue.
     pub fn change(&mut self, now_ns: u64, settings: LinkSettings) {
-        self.transmitter.set(settings.rate_bps, settings.delay_ns);
+        let service = settings.service().cloned();
+        self.transmitter
+            .set(settings.rate_bps, settings.delay_ns, service);
         if !self.settings.same_queue(&settings) {
             let old = std::mem::replace(&mut self.queue, settings.queue());
             self.retiring.push_back(old);
             self.announce_tick(now_ns);
         }
         self.settings = settings;
+        self.show_rate(now_ns);
     }
 
     /// Number of packets that wait.
@@ -130,6 +170,7 @@ impl<P: Packet> Link<P> {
     pub fn due_ns(&self) -> Option<u64> {
         let out = self.on_way.front().map_or(NEVER, |(out, _)| *out);
         let due = out.min(self.sending.unwrap_or(NEVER)).min(self.tick_due());
+        let due = due.min(self.change.map_or(NEVER, |change| change.due));
         (due < NEVER).then(|| self.clock.ns(due))
     }
 
@@ -181,28 +222,28 @@ impl<P: Packet> Link<P> {
     }
 
     fn announce_tick(&mut self, now_ns: u64) {
-        self.tick = self.queue.tick_interval_ns().map(|interval_ns| {
-            self.announced += 1;
-            Tick {
-                due: self.clock.ticks(now_ns + interval_ns),
-                announced: self.announced,
-            }
-        });
+        let interval_ns = self.queue.tick_interval_ns();
+        self.tick = interval_ns.map(|interval_ns| self.announce(now_ns + interval_ns));
     }
 
-    /// Processes everything before `until`. At the same time ticks come before the ends of
+    /// Processes everything before `until`. At the same time ticks and changes come before the ends of
     /// transmissions, and an arrival comes before what was announced after it, as in the network
     /// world.
     fn go_on(&mut self, until: Ticks, announced: u64, outlet: &mut impl Outlet<P>) {
         loop {
             let end = self.sending.unwrap_or(NEVER);
-            if let Some(tick) = &self.tick
-                && tick.due <= end
-                && (tick.due, tick.announced) < (until, announced)
+            let next = [self.tick, self.change].into_iter().flatten();
+            if let Some(next) = next.min_by_key(Tick::order)
+                && next.due <= end
+                && next.order() < (until, announced)
             {
-                let now_ns = self.clock.ns(tick.due);
-                self.queue.tick(now_ns, outlet);
-                self.announce_tick(now_ns);
+                let now_ns = self.clock.ns(next.due);
+                if self.tick.is_some_and(|tick| tick.order() == next.order()) {
+                    self.queue.tick(now_ns, outlet);
+                    self.announce_tick(now_ns);
+                } else {
+                    self.show_rate(now_ns);
+                }
             } else if end < until {
                 self.sending = None;
                 self.start_transmission(end, outlet);

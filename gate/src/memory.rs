@@ -114,8 +114,12 @@ pub fn held(link: &LinkSettings) -> u64 {
 }
 
 fn bits_on_way(link: &LinkSettings) -> u64 {
-    let bits = u128::from(link.rate_bps) * u128::from(link.delay_ns) / 1_000_000_000;
-    bits.min(1 << 50) as u64
+    let constant = u128::from(link.rate_bps) * u128::from(link.delay_ns) / 1_000_000_000;
+    let constant = constant.min(1 << 50) as u64;
+    let varying = link
+        .service()
+        .map(|service| service.most_bits(link.delay_ns, link.rate_bps));
+    varying.map_or(constant, |bits| bits.min(1 << 50))
 }
 
 /// Returns the bytes of packets that are kept whole. Those that wait have the greatest length; the

@@ -47,6 +47,8 @@ pub struct Snapshot {
     pub qdisc: Option<String>,
     /// Present settings.
     pub settings: LinkSettings,
+    /// Present rate, bits/s.
+    pub rate_bps: u64,
     /// Shares of the heaviest flows among arrivals: since the start, and since the last query.
     pub shares: [Shares; 2],
     /// Measures since the start.
@@ -242,6 +244,7 @@ impl<B: Backend> DataPlane for Router<B> {
                 qdisc: None,
                 shares: [port.flows.shares(), new_flows.shares()],
                 settings: port.link.settings().clone(),
+                rate_bps: port.link.rate_bps(now_ns),
                 aqm: (
                     aqm.and_then(|aqm| aqm.average()),
                     aqm.and_then(|aqm| aqm.probability()),

@@ -1,13 +1,14 @@
 //! The settings of a gate: one link, or one in each direction, from options or a scenario.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sluice_aqm::{Configured, Running};
+use sluice_link::Service;
 use sluice_queue::Packet;
 use sluice_scenario::{
     AnyScenario, AqmName, Discipline, Fields, Fifo, NetworkScenario, Params, Queue, ScenarioError,
     Scheduler, Table, Value,
-    network::{self, SimplexLink},
+    network::{self, Rate, SimplexLink},
     ns,
 };
 
@@ -18,11 +19,22 @@ use crate::{cli::LinkOptions, syntax};
 #[error("{0}")]
 pub struct SettingsError(pub(crate) String);
 
+/// How the rate of a link varies, from the start of the program on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Varying {
+    /// The rate in time.
+    pub service: Service,
+    /// The file that it is from.
+    pub file: Option<PathBuf>,
+}
+
 /// A link, with the buffer and the discipline before it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSettings {
-    /// Rate, bits/s.
+    /// Rate, bits/s; if it varies, that before the first step.
     pub rate_bps: u64,
+    /// How its rate varies.
+    pub varying: Option<Varying>,
     /// Propagation delay, ns.
     pub delay_ns: u64,
     /// Bytes that each packet takes on the link besides the IP packet.
@@ -46,6 +58,11 @@ impl LinkSettings {
         )
     }
 
+    /// Returns how it sends if its rate varies.
+    pub fn service(&self) -> Option<&Service> {
+        self.varying.as_ref().map(|varying| &varying.service)
+    }
+
     /// True if it makes the same queue as `other`.
     pub fn same_queue(&self, other: &Self) -> bool {
         (self.rate_bps, &self.buffer, &self.discipline, &self.aqm)
@@ -60,8 +77,15 @@ impl LinkSettings {
     /// Describes the link in one line.
     pub fn describe(&self) -> String {
         let (rate, delay) = (self.rate_bps as f64 / 1e6, self.delay_ns as f64 / 1e6);
+        let rate = match &self.varying {
+            None => format!("{rate} Mbit/s"),
+            Some(Varying { file: None, .. }) => "a rate in steps".into(),
+            Some(Varying {
+                file: Some(file), ..
+            }) => format!("the rate of {}", file.display()),
+        };
         format!(
-            "{rate} Mbit/s, {delay} ms, limit {}, {}",
+            "{rate}, {delay} ms, limit {}, {}",
             limit(self.buffer.limit, self.buffer.limit_bytes),
             self.discipline.name()
         )
@@ -122,16 +146,33 @@ fn refuse<T>(what: impl Into<String>) -> Result<T, SettingsError> {
 
 /// Settings without a scenario: everything comes from options.
 fn of_options(options: &LinkOptions) -> Result<Settings, SettingsError> {
-    let (Some(aqm), Some(rate)) = (&options.aqm, &options.rate) else {
+    let varying = rate_file(options)?;
+    let Some(aqm) = &options.aqm else {
         return refuse("without --scenario, --aqm and --rate must be given");
+    };
+    let at_first = varying
+        .as_ref()
+        .map_or(0, |varying| varying.service.rate_bps(0, 0));
+    let rate_bps = match &options.rate {
+        Some(rate) => rate_bps(rate)?,
+        None if varying.is_none() => {
+            return refuse("without --scenario, --aqm and --rate must be given");
+        }
+        None if at_first == 0 => {
+            return refuse(
+                "--rate must be given, too: the first rate of --rate-file is not one at 0 s",
+            );
+        }
+        None => at_first,
     };
     if options.discipline.is_some() {
         return refuse("--discipline chooses one of a scenario's: give --scenario, too");
     }
-    let (rate_bps, delay_ns) = (rate_bps(rate)?, delay_ns(options)?.unwrap_or(0));
+    let delay_ns = delay_ns(options)?.unwrap_or(0);
     let discipline = discipline(aqm)?;
     let forward = LinkSettings {
         rate_bps,
+        varying,
         delay_ns,
         overhead_bytes: 0,
         buffer: own_buffer(options)?,
@@ -179,10 +220,17 @@ fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings, SettingsE
             .map_err(|what| SettingsError(format!("{}: {what}", path.display())))?,
     };
     let rate_bps = options.rate.as_deref().map(rate_bps).transpose()?;
+    let rate_file = rate_file(options)?;
     let settings = |simplex: &SimplexLink, delay_ns: Option<u64>| {
         let discipline = scenario.own_discipline(simplex).unwrap_or(&discipline);
         Ok(LinkSettings {
             rate_bps: rate_bps.unwrap_or(simplex.rate_bps as u64),
+            varying: match (&rate_file, rate_bps) {
+                (Some(varying), _) => Some(varying.clone()),
+                // --rate replaces the scenario's rate, whether it varies or not
+                (None, Some(_)) => None,
+                (None, None) => varying(&scenario, simplex)?,
+            },
             delay_ns: delay_ns.unwrap_or_else(|| ns(simplex.delay_s)),
             overhead_bytes: 0,
             buffer: buffer(scenario.buffer(simplex), options)?,
@@ -208,6 +256,37 @@ fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings, SettingsE
         seed: seed(options)?.unwrap_or(scenario.seed),
         streams: [forward.0, reverse.map_or(0, |(place, _)| place)],
     })
+}
+
+/// Returns how the rate of a scenario's link varies.
+fn varying(
+    scenario: &NetworkScenario,
+    link: &SimplexLink,
+) -> Result<Option<Varying>, SettingsError> {
+    let Some(rate) = scenario.own(link).and_then(|own| own.rate.as_ref()) else {
+        return Ok(None);
+    };
+    let file = match rate {
+        Rate::Steps(_) => None,
+        Rate::RateFile(file) => Some(file.path.path().to_owned()),
+    };
+    let service = rate.service().map_err(SettingsError)?;
+    Ok(Some(Varying { service, file }))
+}
+
+/// Returns how the rate varies by `--rate-file`.
+fn rate_file(options: &LinkOptions) -> Result<Option<Varying>, SettingsError> {
+    let Some(path) = &options.rate_file else {
+        return Ok(None);
+    };
+    let file = network::Varying::at(path);
+    let service = file
+        .service()
+        .map_err(|what| SettingsError(format!("--rate-file {what}")))?;
+    Ok(Some(Varying {
+        service: service.clone(),
+        file: Some(path.clone()),
+    }))
 }
 
 type Placed = (usize, SimplexLink);

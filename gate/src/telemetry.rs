@@ -47,6 +47,7 @@ impl Record {
         let Snapshot {
             qdisc,
             settings,
+            rate_bps,
             shares,
             measures,
             live,
@@ -57,7 +58,7 @@ impl Record {
         } = &self.snapshot;
         let mut json = measures.json();
         json["link"] = json!(self.link);
-        json["rate_bps"] = json!(settings.rate_bps);
+        json["rate_bps"] = json!(rate_bps);
         json["overhead_bytes"] = json!(settings.overhead_bytes);
         json["limit"] = json!(settings.buffer.limit);
         json["limit_bytes"] = json!(settings.buffer.limit_bytes);

@@ -108,6 +108,7 @@ fn in_network(packets: &[Timed], links: [&Settings; 2]) -> String {
         from: number,
         to: number + 1,
         rate_bps: settings.forward.rate_bps,
+        service: None,
         delay_ns: 0,
         port: Some(Port {
             discipline: settings.forward.discipline.on(&settings.forward.buffer),
@@ -185,6 +186,7 @@ fn settings(number: usize, aqm: &str, params: &[(&str, f64)]) -> Settings {
         forward: LinkSettings {
             // a packet of 125 bytes takes 64 slots, and 80 at the second link
             rate_bps: [8000, 6400][number],
+            varying: None,
             delay_ns: 0,
             overhead_bytes: 0,
             buffer: Queue {

@@ -9,11 +9,13 @@ use sluice_ecn::Ecn;
 use sluice_gate::{
     packet::Held,
     replay::{Watch, replay},
-    settings::{LinkSettings, Settings},
+    settings::{LinkSettings, Settings, Varying},
 };
-use sluice_network::{Control, Group, Plan, Port, Recording, Replay, Source, Topology, Trace};
+use sluice_network::{
+    Control, Group, Plan, Port, RateStep, Recording, Replay, Service, Source, Topology, Trace,
+};
 use sluice_queue::{Event, Observer};
-use sluice_scenario::{Discipline, Fields, Queue, Table, Value};
+use sluice_scenario::{AqmName, Discipline, Fields, Queue, Table, Value, Victim};
 
 const RATE_BPS: u64 = 1_300_000;
 const VERDICTS: [Verdict; 6] = [
@@ -138,6 +140,7 @@ fn beside_network<'a>(
                 from: 0,
                 to: 1,
                 rate_bps: *rate_bps,
+                service: settings.forward.service().cloned(),
                 delay_ns: 0,
                 port: Some(port),
             }],
@@ -204,6 +207,7 @@ fn cases() -> impl Iterator<Item = Settings> {
             Settings {
                 forward: LinkSettings {
                     rate_bps: RATE_BPS,
+                    varying: None,
                     delay_ns: 0,
                     overhead_bytes: 0,
                     buffer: Queue {
@@ -298,6 +302,44 @@ fn a_million_packets_are_judged_as_in_the_network_world() {
     println!("{decisions} decisions in {cases} cases: no difference");
     for verdict in VERDICTS {
         println!("{verdict:?}: {}", verdicts[verdict as usize]);
+    }
+}
+
+/// A rate that varies: in steps with an outage, and at opportunities; for AQMs that look at the rate,
+/// that tick and that judge departures.
+#[test]
+fn decisions_under_a_rate_that_varies_are_those_of_the_network_world() {
+    let capture = recorded(20_000);
+    let end_ns = *capture.time_ns.last().unwrap();
+    let step = |tenths: u64, rate_bps| RateStep {
+        from_ns: end_ns / 10 * tenths,
+        rate_bps,
+    };
+    let steps = [
+        step(2, 700_000),
+        step(4, 0),
+        step(5, 3_000_000),
+        step(8, 900_000),
+    ];
+    let ms = (1..=900).map(|number| number * 9 + number % 5);
+    let services = [
+        Service::steps(steps.to_vec()).unwrap(),
+        Service::opportunities(ms.map(|ms| ms * 1_000_000).collect()).unwrap(),
+    ];
+    let names = ["avq", "rem", "red", "pie", "codel", "ared"];
+    for mut settings in cases() {
+        let discipline = &settings.forward.discipline;
+        let AqmName::Named(name) = &discipline.aqm else {
+            unreachable!("cases have names")
+        };
+        let is_chosen = names.contains(&name.as_str()) && discipline.victim == Some(Victim::Tail);
+        for service in services.iter().filter(|_| is_chosen) {
+            settings.forward.varying = Some(Varying {
+                service: service.clone(),
+                file: None,
+            });
+            compare_case(&capture, &settings);
+        }
     }
 }
 

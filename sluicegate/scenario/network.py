@@ -475,16 +475,62 @@ class ReplayFlows(ReplayFlowsBase):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RateStep(Table):
+    """A rate from a time on.
+
+    Attributes:
+        time_s: When it begins. [s; 0 to 8.64e+07]
+        rate_bps: Rate from then on; 0: an outage. [bits/s; 0 to 1e+14]
+    """
+
+    time_s: float
+    rate_bps: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps(Table):
+    """Rates in steps. Until the first one the link has the topology's rate, and the last one stays.
+
+    Attributes:
+        steps: The steps, in the order of their times.
+    """
+
+    kind: ClassVar[Literal["steps"]] = "steps"
+    steps: Sequence[RateStep]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RateFile(Table):
+    """Rates or opportunities in a file.
+
+    A CSV file with the header `time_s,rate_bps` has a step in each row, as `steps`. A trace of
+    Mahimahi has a time in ms in each row, rising, equal ones allowed, at which 1504 bytes may
+    cross; it repeats, with the last time as period. A packet takes 4 bytes more than its own.
+
+    Attributes:
+        path: The file.
+    """
+
+    kind: ClassVar[Literal["file"]] = "file"
+    path: str
+
+
+Rate: TypeAlias = Steps | RateFile
+
+
+@dataclass(frozen=True, kw_only=True)
 class LinkSettings(Table):
     """What one direction of a link has of its own, whichever discipline is compared.
 
     Attributes:
         discipline: The discipline before it, for a link with a queue; None: the compared one.
         queue: The buffer before it, for a link with a queue; None: the scenario's `queue`.
+        rate: Its rate in time; None: that of the topology, constant.
     """
 
     discipline: Discipline | None = None
     queue: Queue | None = None
+    rate: Rate | None = None
 
 
 Topology: TypeAlias = Dumbbell | ParkingLot | Star | Graph
@@ -548,12 +594,16 @@ __all__ = [
     "NetworkScenario",
     "Pareto",
     "ParkingLot",
+    "Rate",
+    "RateFile",
+    "RateStep",
     "ReplayFlows",
     "SelfSimilar",
     "ShortTcpFlows",
     "SizeKind",
     "Sizes",
     "Star",
+    "Steps",
     "Tcp",
     "TcpFlows",
     "Topology",

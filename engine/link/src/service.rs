@@ -19,6 +19,10 @@ pub struct Step {
 pub const OPPORTUNITY_BYTES: u32 = 1504;
 const HEADER_BYTES: u32 = 4;
 
+const SECOND_NS: u64 = 1_000_000_000;
+/// Time between two looks at the rate of opportunities.
+const RATED_EVERY_NS: u64 = 100_000_000;
+
 /// A link's rate, or its opportunities to send, as a function of time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Service {
@@ -78,8 +82,9 @@ impl Service {
         Ok(Self::Opportunities(times_ns.into()))
     }
 
-    /// Returns the rate at a time, bits/s: that of the step, or the mean of the opportunities, since
-    /// no rate belongs to a moment. `constant_bps` is what it is without a service.
+    /// Returns the rate at a time, bits/s: that of the step, or that of the opportunities of the last
+    /// second, as a sender on the link can know it; in the first second the mean of the trace.
+    /// `constant_bps` is what it is before the first step.
     pub fn rate_bps(&self, at_ns: u64, constant_bps: u64) -> u64 {
         match self {
             Self::Steps(steps) => {
@@ -89,8 +94,44 @@ impl Service {
                     .map_or(constant_bps, |place| steps[place].rate_bps)
             }
             Self::Opportunities(times_ns) => {
-                let bits = 8 * u64::from(OPPORTUNITY_BYTES) * times_ns.len() as u64;
-                (bits as f64 * 1e9 / times_ns[times_ns.len() - 1] as f64).round() as u64
+                let period_ns = times_ns[times_ns.len() - 1];
+                let until = |ns: u64| {
+                    let begun = times_ns.partition_point(|time_ns| *time_ns <= ns % period_ns);
+                    ns / period_ns * times_ns.len() as u64 + begun as u64
+                };
+                let (count, over_ns) = match at_ns.checked_sub(SECOND_NS) {
+                    Some(since_ns) => (until(at_ns) - until(since_ns), SECOND_NS),
+                    None => (times_ns.len() as u64, period_ns),
+                };
+                let bits = (8 * u64::from(OPPORTUNITY_BYTES) * count) as f64;
+                (bits * SECOND_NS as f64 / over_ns as f64).round() as u64
+            }
+        }
+    }
+
+    /// Returns the most bits that can be sent within a time.
+    pub fn most_bits(&self, within_ns: u64, constant_bps: u64) -> u64 {
+        match self {
+            Self::Steps(steps) => {
+                let rates = steps.iter().map(|step| step.rate_bps);
+                let most_bps = rates.max().unwrap_or(0).max(constant_bps);
+                let bits = u128::from(most_bps) * u128::from(within_ns) / u128::from(SECOND_NS);
+                bits.try_into().unwrap_or(u64::MAX)
+            }
+            Self::Opportunities(times_ns) => {
+                let (count, period_ns) = (times_ns.len(), times_ns[times_ns.len() - 1]);
+                let rest_ns = within_ns % period_ns;
+                let at =
+                    |number: usize| (number / count) as u64 * period_ns + times_ns[number % count];
+                let (mut first, mut most) = (0, 0);
+                for last in 0..2 * count {
+                    while at(last) - at(first) > rest_ns {
+                        first += 1;
+                    }
+                    most = most.max(last + 1 - first);
+                }
+                let all = (within_ns / period_ns).saturating_mul(count as u64) + most as u64;
+                all.saturating_mul(8 * u64::from(OPPORTUNITY_BYTES))
             }
         }
     }
@@ -102,7 +143,7 @@ impl Service {
                 let begun = steps.partition_point(|step| step.from_ns <= after_ns);
                 steps.get(begun).map(|step| step.from_ns)
             }
-            Self::Opportunities(_) => None,
+            Self::Opportunities(_) => Some((after_ns / RATED_EVERY_NS + 1) * RATED_EVERY_NS),
         }
     }
 }
@@ -233,4 +274,32 @@ fn at_opportunity(
     }
     used.left -= needed;
     used.at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_of_opportunities_is_that_of_the_last_second() {
+        let bits = 8 * u64::from(OPPORTUNITY_BYTES);
+        // 10 in the first 500 ms, 2 in the rest of a second, then again
+        let ms = (1..=10).map(|number| 50 * number).chain([900, 1000]);
+        let times_ns = ms.map(|ms| ms * 1_000_000).collect();
+        let service = Service::opportunities(times_ns).unwrap();
+        for at_ms in [0, 999, 1000, 1050, 1500, 7777] {
+            let found = service.rate_bps(at_ms * 1_000_000, 1);
+            assert_eq!(found, 12 * bits, "{at_ms}");
+        }
+        let next = service.next_change_ns(150_000_000);
+        assert_eq!(next, Some(200_000_000));
+        // two seconds, of which the second is an outage
+        let times_ns = vec![400_000_000, 800_000_000, 2_000_000_000];
+        let service = Service::opportunities(times_ns).unwrap();
+        let rates = [500, 1900, 2300, 2500].map(|ms| service.rate_bps(ms * 1_000_000, 1));
+        assert_eq!(rates, [3 * bits / 2, 0, bits, 2 * bits]);
+        // the period ends at 2 s, and 0.4 and 0.8 s come after it
+        let most = [0, 400, 799, 800, 2000].map(|ms| service.most_bits(ms * 1_000_000, 1));
+        assert_eq!(most, [bits, 2 * bits, 2 * bits, 3 * bits, 4 * bits]);
+    }
 }

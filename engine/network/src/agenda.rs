@@ -26,6 +26,8 @@ pub enum Task {
     Datagram(u32),
     /// The AQMs of a port get a tick.
     Tick(u32),
+    /// The rate of a port's link changes.
+    Rate(u32),
     /// The queues are sampled.
     Sample,
     /// The warm-up is over.

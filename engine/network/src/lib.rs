@@ -43,6 +43,7 @@ pub use run::{
 };
 pub use series::{FlowSeries, PortSeries};
 pub use sluice_aqm::NEVER;
+pub use sluice_link::{Service, Step as RateStep};
 pub use sources::{
     ArrivalProcess, Datagrams, Distribution, Extent, Group, LongTcp, Noise, Recording, Replay,
     ShortTcp, Size, Source, TcpFlow, TcpKind, Web,

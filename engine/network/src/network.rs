@@ -88,7 +88,8 @@ impl<T: Trace> Network<T> {
             let link = &topology.links[number];
             event_of_link[number] = event;
             links.push(LinkState {
-                transmitter: Transmitter::new(link.rate_bps, link.delay_ns),
+                transmitter: Transmitter::new(link.rate_bps, link.delay_ns)
+                    .with_service(link.service.clone()),
                 line: Line::default(),
                 number,
                 has_port: link.port.is_some(),
@@ -105,7 +106,7 @@ impl<T: Trace> Network<T> {
             });
             if let Some(port) = &link.port {
                 let random = stream(seed, &format!("aqm {number}"), replication);
-                ports.push(Port::new(number, port, link.rate_bps, random));
+                ports.push(Port::new(number, port, link, random));
             }
         }
         let hop = |link: Option<usize>| link.map_or(Hop::End, |link| hop_of_link[link]);
@@ -345,6 +346,16 @@ impl<T: Trace> Network<T> {
         };
         queue.tick(now_ns, &mut watch);
         queue.tick_interval_ns()
+    }
+
+    /// Returns the number of ports.
+    pub fn ports(&self) -> usize {
+        self.ports.len()
+    }
+
+    /// Shows the AQMs of a port the rate of its link at `now_ns`, and returns when it changes next.
+    pub fn show_rate(&mut self, now_ns: u64, port: usize) -> Option<u64> {
+        self.ports[port].show_rate(now_ns)
     }
 
     /// Takes a sample of every port.

@@ -7,7 +7,7 @@ use crate::{
     error::NetworkError,
     packet::Kind,
     routes::Routes,
-    series::{FLOW_BYTES, PORT_BYTES},
+    series::{FLOW_BYTES, PORT_BYTES, RATE_BYTES},
     sources::{Group, MOST_FLOWS, MOST_FRAMES},
     topology::Topology,
     tournament::Tournament,
@@ -64,7 +64,10 @@ impl Plan {
 
     /// Returns how many samples of a replication the memory for series can hold; at least one.
     fn most_samples(&self) -> u64 {
-        let bytes = self.ports() as u64 * PORT_BYTES + FLOW_BYTES;
+        let varying = self.topology.links.iter();
+        let varying = varying.filter(|link| link.port.is_some() && link.service.is_some());
+        let rates = varying.count() as u64 * RATE_BYTES;
+        let bytes = self.ports() as u64 * PORT_BYTES + rates + FLOW_BYTES;
         (MOST_SERIES_BYTES / (bytes * u64::from(self.replications).max(1))).max(1)
     }
 

@@ -1,6 +1,7 @@
 //! The queue before a link in a run, with its counts.
 
 use sluice_aqm::{AnyAqm, Verdict};
+use sluice_link::Service;
 use sluice_queue::Queue;
 use sluice_random::Stream;
 
@@ -17,6 +18,10 @@ pub struct Port {
     pub queue: Queue<Transit, AnyAqm>,
     pub random: Stream,
     pub busy: bool,
+    /// The link's rate if it is constant, how it sends if it varies, and what its rate is now.
+    constant_bps: u64,
+    service: Option<Service>,
+    rate_bps: u64,
     /// Time up to which the queue's length and the link's idle time are counted.
     counted_ns: u64,
     /// Counts from before the present tally.
@@ -35,15 +40,23 @@ struct Earlier {
 
 impl Port {
     /// An empty port before link number `link`, which is idle.
-    pub fn new(link: usize, plan: &topology::Port, rate_bps: u64, random: Stream) -> Self {
+    pub fn new(
+        number: usize,
+        plan: &topology::Port,
+        link: &topology::Link,
+        random: Stream,
+    ) -> Self {
         Self {
-            link,
+            link: number,
             queue: Queue::new(
                 plan.discipline,
                 plan.scheduler,
                 || plan.aqm.start(),
-                rate_bps,
+                link.rate_bps,
             ),
+            constant_bps: link.rate_bps,
+            service: link.service.clone(),
+            rate_bps: link.rate_bps,
             random,
             busy: false,
             counted_ns: 0,
@@ -65,9 +78,20 @@ impl Port {
         self.counted_ns = now_ns;
     }
 
+    /// Shows the AQMs the link's rate at `now_ns`, and returns when it changes next, if it does.
+    pub fn show_rate(&mut self, now_ns: u64) -> Option<u64> {
+        let service = self.service.as_ref()?;
+        self.rate_bps = service.rate_bps(now_ns, self.constant_bps);
+        self.queue.set_rate(self.rate_bps);
+        service.next_change_ns(now_ns)
+    }
+
     /// Takes a sample.
     pub fn sample(&mut self) {
         let series = &mut self.series;
+        if self.service.is_some() {
+            series.rate_bps.push(self.rate_bps);
+        }
         series.queue.push(self.queue.packets() as u32);
         series
             .arrivals

@@ -6,7 +6,7 @@ use sluice_aqm::{AqmSource, NEVER};
 use sluice_scenario::{
     Discipline, NetworkScenario, Recorded,
     network::{
-        self as given, DatagramFlows, Fgn, Flows, GapKind, Like, ShortTcpFlows, SimplexLink,
+        self as given, DatagramFlows, Fgn, Flows, GapKind, Like, Rate, ShortTcpFlows, SimplexLink,
         SizeKind, Sizes, Tcp, Variant as Recovery,
     },
     ns, rounded,
@@ -65,10 +65,14 @@ impl Plan {
             .simplex_links()
             .iter()
             .map(|link| {
+                let rate = scenario.own(link).and_then(|own| own.rate.as_ref());
+                let service = rate.map(Rate::service).transpose();
+                let refuse = |what| NetworkError(format!("links.\"{}\".rate: {what}", link.name()));
                 Ok(Link {
                     from: place[&*link.source],
                     to: place[&*link.sink],
                     rate_bps: link.rate_bps.round_ties_even() as u64,
+                    service: service.map_err(refuse)?,
                     delay_ns: ns(link.delay_s),
                     port: link.queue.then(|| port(link)).transpose()?,
                 })

@@ -11,6 +11,8 @@ pub struct PortSeries {
     pub losses: Vec<u64>,
     /// Bytes of the packets whose transmission began.
     pub sent_bytes: Vec<u64>,
+    /// Rate of the link, bits/s. Empty if it is constant.
+    pub rate_bps: Vec<u64>,
     /// The AQM's average queue, packets. Empty if it has none, or if the scheduler has several
     /// queues, each with its own AQM.
     pub average: Vec<f64>,
@@ -28,6 +30,7 @@ pub struct FlowSeries {
     pub window: Vec<f64>,
 }
 
-/// Memory of a sample, bytes: of one port, and of the flows.
+/// Memory of a sample, bytes: of one port, of its link's rate, and of the flows.
 pub(crate) const PORT_BYTES: u64 = 4 + 5 * 8;
+pub(crate) const RATE_BYTES: u64 = 8;
 pub(crate) const FLOW_BYTES: u64 = 2 * 8;

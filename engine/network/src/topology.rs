@@ -3,6 +3,7 @@
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use sluice_aqm::{AqmSource, Discipline};
+use sluice_link::Service;
 use sluice_queue::Scheduler;
 
 use crate::error::NetworkError;
@@ -27,6 +28,8 @@ pub struct Link {
     pub to: usize,
     /// Rate, bits/s.
     pub rate_bps: u64,
+    /// How it sends if its rate varies; `None`: at the rate.
+    pub service: Option<Service>,
     /// Propagation delay.
     pub delay_ns: u64,
     /// The port before the link. Without one, packets wait in an unlimited queue that is not

@@ -46,10 +46,15 @@ impl<'a, T: Trace> World<'a, T> {
         let mut agenda = Agenda::new();
         let ends = Endpoints::new(plan, &routes, streams.1, clock, &mut agenda)?;
         trace.begin(&ends.tcp_groups, &ends.datagram_groups);
-        let network = Network::new(&plan.topology, routes, clock, streams, trace);
+        let mut network = Network::new(&plan.topology, routes, clock, streams, trace);
         for (port, interval_ns) in network.ticks() {
             if let Some(interval_ns) = interval_ns {
                 agenda.add(clock.ticks(interval_ns), Task::Tick(port as u32));
+            }
+        }
+        for port in 0..network.ports() {
+            if let Some(next_ns) = network.show_rate(0, port) {
+                agenda.add(clock.ticks(next_ns), Task::Rate(port as u32));
             }
         }
         agenda.add(0, Task::Sample);
@@ -246,6 +251,11 @@ impl<'a, T: Trace> World<'a, T> {
             Task::Tick(port) => {
                 if let Some(interval_ns) = self.network.tick(now.ns, port as usize) {
                     self.enter_at(now.ns + interval_ns, task);
+                }
+            }
+            Task::Rate(port) => {
+                if let Some(next_ns) = self.network.show_rate(now.ns, port as usize) {
+                    self.enter_at(next_ns, task);
                 }
             }
             Task::Sample => {

@@ -211,6 +211,10 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         }
     }
 
+    pub fn set_rate(&mut self, rate_bps: u64) {
+        self.view.rate_bps = rate_bps;
+    }
+
     pub fn tick_interval_ns(&self) -> Option<u64> {
         self.aqm.tick_interval_ns()
     }

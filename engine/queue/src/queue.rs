@@ -75,6 +75,15 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         with_buffer!(&self.0, buffer => &buffer.verdicts)
     }
 
+    /// Shows another rate of the link to the AQMs from now on, bits/s; everything else stays. An AQM
+    /// may divide by it, so an outage is shown as 1 bit/s.
+    pub fn set_rate(&mut self, rate_bps: u64) {
+        with_buffer!(&mut self.0, buffer => {
+            let lanes: &mut [Lane<P, A>] = buffer.lanes.as_mut();
+            lanes.iter_mut().for_each(|lane| lane.set_rate(rate_bps.max(1)));
+        });
+    }
+
     /// Returns the time between two calls of [`Queue::tick`], ns; `None`: it is never called.
     pub fn tick_interval_ns(&self) -> Option<u64> {
         self.lanes()[0].tick_interval_ns()

@@ -6,7 +6,7 @@ use crate::{
     AnyScenario, Discipline, Field, Queue, Recorded, Table,
     capture::fingerprint,
     json::{plain, table},
-    network::{Flows, NetworkScenario},
+    network::{Flows, NetworkScenario, Rate, service_hash},
     slotted::Scenario,
     value::{Fields, Value},
 };
@@ -62,27 +62,31 @@ fn network(
     // runs whose links have nothing of their own keep their identity
     described.remove("links");
     if !scenario.links.0.is_empty() {
-        described.insert("links".into(), links(scenario));
+        described.insert("links".into(), links(scenario)?);
     }
     Ok(described)
 }
 
 /// Returns what links have of their own; the AQMs are told apart from it, as the compared one is.
-fn links(scenario: &NetworkScenario) -> Json {
-    let links = scenario.topology.simplex_links();
-    let rows = links.iter().filter_map(|link| {
-        let own = scenario.own(link)?;
-        let Json::Object(mut fields) = plain(&own.write()) else {
-            unreachable!("settings of a link are a table");
+fn links(scenario: &NetworkScenario) -> Result<Json, String> {
+    let mut rows = Map::new();
+    for link in scenario.topology.simplex_links() {
+        let Some(own) = scenario.own(&link) else {
+            continue;
         };
+        let mut fields = Fields::default();
+        own.write_fields(&mut fields.rows);
+        let mut fields = table(&fields);
         fields.remove("discipline");
-        fields["queue"] = match &own.discipline {
-            Some(discipline) => queue(scenario.buffer(link), discipline),
-            None => fields["queue"].clone(),
-        };
-        Some((link.name(), Json::from(fields)))
-    });
-    Json::Object(rows.collect())
+        if let Some(discipline) = &own.discipline {
+            fields["queue"] = queue(scenario.buffer(&link), discipline);
+        }
+        if let Some(Rate::RateFile(file)) = &own.rate {
+            fields["rate"] = service_hash(file.path.service()?).into();
+        }
+        rows.insert(link.name(), fields.into());
+    }
+    Ok(rows.into())
 }
 
 fn hash(recorded: &Recorded) -> Result<Json, String> {

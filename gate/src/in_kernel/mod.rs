@@ -46,6 +46,13 @@ pub fn read(options: &LinkOptions) -> Result<Settings, SettingsError> {
         return Err(SettingsError(format!("in the kernel, {why}")));
     }
     let mut settings = Settings::read(options)?;
+    if settings.forward.varying.is_some() {
+        return Err(SettingsError(
+            "in the kernel, the rate of a qdisc cannot vary: leave out --rate-file, or the rate of \
+             the scenario's link"
+                .into(),
+        ));
+    }
     settings.reverse = None;
     settings.forward.delay_ns = 0;
     Ok(settings)

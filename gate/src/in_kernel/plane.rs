@@ -179,6 +179,7 @@ impl InKernel {
         );
         Ok(Snapshot {
             qdisc: Some(self.kind.name().to_owned()),
+            rate_bps: self.settings.forward.rate_bps,
             settings: self.settings.forward.clone(),
             shares: [self.flows.shares(), new_flows.shares()],
             live: Live {

@@ -7,7 +7,7 @@ world makes its records of.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -85,6 +85,7 @@ class PortSeries:
     sent_bytes: NDArray[np.uint64]
     average: NDArray[np.float64]
     probability: NDArray[np.float64]
+    rate_bps: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, dtype=np.uint64))
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,7 @@ def port_series_frame(series: Sequence[PortSeries], sample_s: float) -> pl.DataF
             "arrivals": of.arrivals,
             "losses": of.losses,
             "sent_bytes": of.sent_bytes,
+            "rate_bps": of.rate_bps,
             "average": of.average,
             "probability": of.probability,
         }

@@ -68,7 +68,8 @@ class PortRecord:
         series: A row per replication and sample, the first at 0 and none at the end of the run:
             where `sample_s` divides the duration, the last is one interval before it. Columns:
             replication; time_s; queue (packets that wait); since the start of the run arrivals,
-            losses (packets), and sent_bytes (of the packets whose transmission began); average
+            losses (packets), and sent_bytes (of the packets whose transmission began); rate_bps
+            (of the link, where it varies; null where it is constant); average
             (the AQM's average queue, packets) and probability (its drop probability), both of this
             moment, null where the AQM holds none or the scheduler has several queues, each with an
             AQM of its own.
@@ -95,6 +96,11 @@ class PortRecord:
     def samples(self) -> FloatArray:
         """Waiting packets, a row per replication, shape (R, T)."""
         return self.rows("queue")
+
+    @property
+    def rate_varies(self) -> bool:
+        """Whether the link's rate varies; `series` then has it."""
+        return "rate_bps" in self.series.columns and self.series["rate_bps"].count() > 0
 
     @property
     def times_s(self) -> FloatArray:

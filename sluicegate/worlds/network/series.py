@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from sluicegate.record import FloatArray
 from sluicegate.report.figure import Figure
 from sluicegate.report.plots import GREY, WIDTH, colours, label, without_ticks_above
-from sluicegate.worlds.network.record import NetworkRecord
+from sluicegate.worlds.network.record import NetworkRecord, PortRecord
 
 # as many as the eye tells apart over the width of a page
 _BINS = 400
@@ -47,7 +47,7 @@ def queue_series_figure(
     """Draw the queue against time, a strip per record; `reading` says in words what it shows.
 
     All strips have one scale, or, where the highest would make another flat, each its own, which
-    the label of the axis says.
+    the label of the axis says. Where the link's rate varies, a last strip shows it.
 
     Args:
         records: One or more; the strips bear the names of their disciplines.
@@ -57,7 +57,7 @@ def queue_series_figure(
     """
     targets = [own_target(record) if target is None else target for record in records]
     strips = _strips(records, _columns(records, port, "queue"), targets)
-    return _figure(strips, "waiting packets", changes_s)
+    return _figure(strips, "waiting packets", changes_s, rate_of=records[0].ports[port])
 
 
 def probability_series_figure(
@@ -146,12 +146,17 @@ def _figure(
     upwards: str,
     changes_s: Sequence[float],
     text: Callable[[float], str] = _plain,
+    rate_of: PortRecord | None = None,
 ) -> Figure:
-    height = 0.7 + (1.5 if len(strips) < 3 else 1.2) * len(strips)
+    varies = rate_of is not None and rate_of.rate_varies
+    count = len(strips) + varies
+    height = 0.7 + (1.5 if count < 3 else 1.2) * count
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    axes = figure.subplots(len(strips), 1, sharex=True, squeeze=False)[:, 0]
+    axes = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
+    if rate_of is not None and varies:
+        _draw_rate(axes[-1], rate_of)
     tops = []
-    for ax, strip in zip(axes, strips, strict=True):
+    for ax, strip in zip(axes, strips, strict=False):
         tops.append(_draw(ax, strip))
         for change_s in changes_s:
             ax.axvline(change_s, color="black", lw=0.8, alpha=0.5)
@@ -159,12 +164,22 @@ def _figure(
     axes[-1].set_xlabel("time (s)")
     without_ticks_above(list(axes))
     figure.supylabel(
-        upwards if _scale(list(axes), tops) else f"{upwards}, each on its scale", fontsize=10
+        upwards if _scale(list(axes[: len(strips)]), tops) else f"{upwards}, each on its scale", fontsize=10
     )
-    for ax, strip in zip(axes, strips, strict=True):
+    for ax, strip in zip(axes, strips, strict=False):
         ax.yaxis.set_major_formatter(FuncFormatter(text))
         _mark_cut(ax, strip, text)
     return figure
+
+
+def _draw_rate(ax: Axes, port: PortRecord) -> None:
+    """Draw the link's rate, the same in all replications, on its own scale."""
+    ax.step(port.times_s, port.rows("rate_bps")[0] / 1e6, where="post", color=GREY, lw=1)
+    ax.set_title("the link's rate (Mb/s)", loc="left", fontsize=9, color=GREY, pad=2)
+    ax.set_ylim(bottom=0)
+    ax.yaxis.set_major_locator(MaxNLocator(3))
+    ax.grid(axis="y", alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def _scale(axes: Sequence[Axes], tops: Sequence[float]) -> bool:

@@ -136,6 +136,7 @@ pub struct PortSeries {
     arrivals: Column<u64>,
     losses: Column<u64>,
     sent_bytes: Column<u64>,
+    rate_bps: Column<u64>,
     average: Column<f64>,
     probability: Column<f64>,
 }
@@ -147,6 +148,7 @@ impl PortSeries {
             arrivals: PyArray1::from_vec(py, series.arrivals).unbind(),
             losses: PyArray1::from_vec(py, series.losses).unbind(),
             sent_bytes: PyArray1::from_vec(py, series.sent_bytes).unbind(),
+            rate_bps: PyArray1::from_vec(py, series.rate_bps).unbind(),
             average: PyArray1::from_vec(py, series.average).unbind(),
             probability: PyArray1::from_vec(py, series.probability).unbind(),
         };

@@ -3,7 +3,7 @@
 use crate::{
     discipline::Discipline,
     field::{Named, in_quotes},
-    network::topology::SimplexLink,
+    network::{rate::Rate, topology::SimplexLink},
     queue::Queue,
     reader::{Reader, meant},
     table::table,
@@ -16,6 +16,8 @@ table! {
         discipline: Option<Discipline>;
         /// The buffer before it, for a link with a queue; not given: the scenario's `queue`.
         queue: Option<Queue>;
+        /// Its rate in time; not given: that of the topology, constant.
+        rate: Option<Rate>;
     }
 }
 

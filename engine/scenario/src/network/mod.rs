@@ -4,6 +4,8 @@ mod distribution;
 mod flows;
 mod links;
 mod notes;
+mod rate;
+mod rate_file;
 mod scenario;
 mod tcp;
 mod topology;
@@ -15,6 +17,8 @@ pub use flows::{
     DatagramFlows, Flows, GapKind, ReplayFlows, Shared, ShortTcpFlows, TcpFlows, WebFlows,
 };
 pub use links::LinkSettings;
+pub use rate::{Rate, RateFile, RateStep, Steps};
+pub use rate_file::{Varying, fingerprint as service_hash};
 pub use scenario::NetworkScenario;
 pub(crate) use tcp::names as tcp_names;
 pub use tcp::{Like, Tcp, Variant};

@@ -2,10 +2,11 @@
 //! suit another link, and settings without effect.
 
 use sluice_aqm::{Class, Configured, Value};
+use sluice_link::Service;
 
 use crate::{
     discipline::{AqmName, Discipline},
-    network::{flows::Flows, scenario::NetworkScenario, topology::SimplexLink},
+    network::{flows::Flows, rate::Rate, scenario::NetworkScenario, topology::SimplexLink},
     show::rounded,
 };
 
@@ -67,7 +68,11 @@ impl Link {
         scenario: &NetworkScenario,
         links: impl Iterator<Item = &'a SimplexLink>,
     ) -> Result<Option<Self>, String> {
-        let Range(slowest, fastest) = Range::of(links.map(|link| link.rate_bps));
+        let mut rates = Vec::new();
+        for link in links {
+            rates.extend(rates_bps(scenario, link)?);
+        }
+        let Range(slowest, fastest) = Range::of(rates);
         let (mut sizes, mut offered) = (Vec::new(), Vec::new());
         for flows in &scenario.flows {
             match flows.tcp() {
@@ -102,6 +107,23 @@ impl Link {
             _ => None,
         }
     }
+}
+
+/// Returns the rates that a link has in time, without those of outages; of a trace of opportunities
+/// their mean.
+fn rates_bps(scenario: &NetworkScenario, link: &SimplexLink) -> Result<Vec<f64>, String> {
+    let rate = scenario.own(link).and_then(|own| own.rate.as_ref());
+    let Some(service) = rate.map(Rate::service).transpose()? else {
+        return Ok(vec![link.rate_bps]);
+    };
+    let constant_bps = link.rate_bps as u64;
+    let at = |time_ns: u64| service.rate_bps(time_ns, constant_bps) as f64;
+    let later = match &service {
+        Service::Steps(steps) => steps.iter().map(|step| at(step.from_ns)).collect(),
+        Service::Opportunities(_) => Vec::new(),
+    };
+    let all = [at(0)].into_iter().chain(later);
+    Ok(all.filter(|rate_bps| *rate_bps > 0.0).collect())
 }
 
 /// Returns the mean size of the packets on a link, bytes: the least and the greatest that it can
