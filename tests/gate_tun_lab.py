@@ -154,6 +154,32 @@ def killed() -> dict[str, Any]:
     return {"lines": lines.read_text(), "links": links}
 
 
+def rated(table: str, ip_bytes: int) -> dict[str, Any]:
+    """A long queue leaves at a rate that varies, as a file says."""
+    path, lines = lab.FOLDER / "rates", lab.FOLDER / "lines"
+    path.write_text(table)
+    # the last packet leaves long after all have come
+    recorded = ("--jsonl", str(lines), "--interval", "0.02", "--limit", "2000")
+    cable = Cable(*DROP_TAIL, "--rate-file", str(path), *recorded)
+    far, near = Receiver(), lab.sender()
+    for number in range(1000):
+        near.send(datagram(number, ip_bytes))
+        far.look()
+    found = far.end(cable)
+    rows = [json.loads(line) for line in lines.read_text().splitlines()]
+    return {"rows": rows, "offered": 1000, **found}
+
+
+def in_steps() -> dict[str, Any]:
+    return rated("time_s,rate_bps\n0,1e6\n1.5,4e6\n2.5,0\n3,2e6\n", 1000)
+
+
+def at_opportunities() -> dict[str, Any]:
+    """Three in 7 ms, and none in the last half of each second."""
+    times_ms = [time for time in range(1, 500) if time % 7 in (1, 2, 5)] + [1000]
+    return {"times_ms": times_ms, **rated("".join(f"{time}\n" for time in times_ms), 1500)}
+
+
 def tcp() -> dict[str, Any]:
     """A real connection."""
     return lab.transfer(Cable(*DROP_TAIL, "--rate", "50e6", "--limit", "100"))
@@ -364,7 +390,8 @@ def where_refused() -> dict[str, Any]:
 
 EXPERIMENTS: list[lab.Experiment] = [
     marked4, marked6, held_at_the_end, back_at_once, back_held, killed,
-    tcp, overrun, device_vanished, down_and_up, refused, root_of_a_namespace, tried_over_tun,
+    in_steps, at_opportunities, tcp, overrun, device_vanished, down_and_up, refused,
+    root_of_a_namespace, tried_over_tun,
     own_devices, where_here, where_behind, where_before, where_elsewhere, where_unnamed,
     where_at_the_end, where_refused,
 ]  # fmt: skip

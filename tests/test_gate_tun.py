@@ -59,6 +59,50 @@ def test_the_way_back_is_held_if_that_is_asked_for(name, links, trip_s):
     assert found["link"] == "forward"
 
 
+def while_waiting(found):
+    """Records while packets wait: the link is always busy then, however late this machine is."""
+    rows = [row for row in found["rows"] if row["queue_packets"] > 0]
+    assert len(rows) > 30
+    return rows
+
+
+def test_packets_leave_at_a_rate_that_varies():
+    found = measured("in_steps")
+    nothing_is_forgotten(found)
+    assert found["released"] == found["offered"]
+
+    def bits(until_s):
+        steps = [(0, 1.5, 1e6), (1.5, 2.5, 4e6), (3, 100, 2e6)]
+        return sum(rate * (min(end, until_s) - start) for start, end, rate in steps
+                   if start < until_s)  # fmt: skip
+
+    first, *others = while_waiting(found)
+    for row in others:
+        sent = 8 * (row["sent_bytes"] - first["sent_bytes"])
+        # of the packets in transmission at the two times a part is sent
+        assert abs(sent - bits(row["time_s"]) + bits(first["time_s"])) <= 8 * 1000
+    # in the outage nothing leaves, and the record says that it is one
+    away = [row for row in others if 2.55 < row["time_s"] < 2.95]
+    assert {row["rate_bps"] for row in away} <= {0}
+    assert {row["rate_bps"] for row in others} <= {1_000_000, 4_000_000, 0, 2_000_000}
+
+
+def test_packets_leave_at_the_opportunities_of_a_trace():
+    found = measured("at_opportunities")
+    nothing_is_forgotten(found)
+    assert found["released"] == found["offered"]
+    times_ms = found["times_ms"]
+
+    def opportunities(until_s):
+        rounds, ms = divmod(1000 * until_s, times_ms[-1])
+        return rounds * len(times_ms) + sum(time <= ms for time in times_ms)
+
+    first, *others = while_waiting(found)
+    for row in others:
+        sent = (row["sent_bytes"] - first["sent_bytes"]) / 1500
+        assert abs(sent - opportunities(row["time_s"]) + opportunities(first["time_s"])) <= 1
+
+
 def test_tcp_crosses_packet_by_packet():
     found = measured("tcp")
     nothing_is_forgotten(found)

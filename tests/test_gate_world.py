@@ -292,6 +292,17 @@ def test_the_command_measures_each_control_and_says_how_late_it_was(control, tmp
 REFUSED = [
     (scenario(TCP, topology={"kind": "star"}), "topology.kind = star must be dumbbell"),
     (
+        scenario(
+            TCP,
+            links={
+                "left -> right": {
+                    "rate": {"kind": "steps", "steps": [{"time_s": 0, "rate_bps": 1e6}]}
+                }
+            },
+        ),
+        'links."left -> right".rate must be left out: sluiced follows a rate from its own start',
+    ),
+    (
         scenario(TCP, {**POISSON, "route": "reverse"}, topology=TWO_DELAYS),
         "2 delays must be one where there are flows from servers to clients",
     ),

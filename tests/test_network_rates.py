@@ -1,6 +1,7 @@
 """Links whose rate varies: closed forms, an oracle for opportunities, files, refusals."""
 
 import math
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -18,9 +19,7 @@ def steps(*rows):
 def one_link(rate, *, offered_bps=4e6, limit=10_000, aqm="drop_tail", flows=None, **fields):
     """Datagrams of 1000 bytes over a link of 8 Mb/s whose rate varies."""
     link = network.Link(source="a", sink="b", rate_bps=8e6, delay_s=0.01, queue=True)
-    datagrams = network.DatagramFlows(
-        source="a", sink="b", rate_bps=offered_bps, packet_bytes=1000
-    )
+    datagrams = network.DatagramFlows(source="a", sink="b", rate_bps=offered_bps, packet_bytes=1000)
     return network.NetworkScenario(
         topology=network.Graph(links=[link]),
         flows=flows or [datagrams],
@@ -74,7 +73,7 @@ def test_the_throughput_of_busy_steps_is_the_mean_of_their_rates():
 class Seen:
     """Notes the rates that an AQM is shown."""
 
-    rates: list[tuple[int, int]] = []
+    rates: ClassVar[list[tuple[int, int]]] = []
 
     def arrive(self, view):
         if not self.rates or self.rates[-1][1] != view.rate_bps:

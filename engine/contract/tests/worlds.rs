@@ -59,6 +59,7 @@ fn network(case: &Case) -> String {
         from: 0,
         to: 1,
         rate_bps: case.rate_bps(),
+        service: None,
         delay_ns: 0,
         port: Some(Port {
             discipline: case.discipline,

@@ -113,6 +113,7 @@ fn link(from: usize, to: usize, rate_bps: u64, delay_ns: u64) -> Link {
         from,
         to,
         rate_bps,
+        service: None,
         delay_ns,
         port: None,
     }

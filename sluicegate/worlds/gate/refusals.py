@@ -36,6 +36,7 @@ def refuse(
     """
     problems = [
         *of_topology(scenario, "the gate"),
+        *_of_links(scenario),
         *of_discipline(discipline),
         *of_flows(scenario, congestion_control, congestion_controls(), ipv6),
     ]
@@ -66,6 +67,16 @@ def of_topology(scenario: NetworkScenario, where: str) -> Iterator[str]:
             f"topology.client_delays_s: {count} delays must be at most {_MOST_DELAYS}: each is a "
             "process"
         )
+
+
+def _of_links(scenario: NetworkScenario) -> Iterator[str]:
+    """What links have of their own that the world cannot follow in time with its senders."""
+    for name, own in scenario.links.items():
+        if own.rate is not None:
+            yield (
+                f'links."{name}".rate must be left out: sluiced follows a rate from its own start '
+                "on, which is before that of the flows (by hand: sluiced run --rate-file)"
+            )
 
 
 def of_discipline(discipline: Discipline) -> Iterator[str]:

@@ -164,7 +164,8 @@ def _figure(
     axes[-1].set_xlabel("time (s)")
     without_ticks_above(list(axes))
     figure.supylabel(
-        upwards if _scale(list(axes[: len(strips)]), tops) else f"{upwards}, each on its scale", fontsize=10
+        upwards if _scale(list(axes[: len(strips)]), tops) else f"{upwards}, each on its scale",
+        fontsize=10,
     )
     for ax, strip in zip(axes, strips, strict=False):
         ax.yaxis.set_major_formatter(FuncFormatter(text))
