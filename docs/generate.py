@@ -33,6 +33,8 @@ _NETWORK = {
     '[links."left -> right"]': "LinkSettings",
     '[links."left -> right".rate]': "Rate",
     '[[links."left -> right".rate.steps]]': "RateStep",
+    '[links."left -> right".wire]': "Wire",
+    '[links."left -> right".wire.loss]': "Loss",
     **_OF_A_QUEUE,
 }
 

@@ -100,6 +100,13 @@ _PORT = _object(
         "whole": _measures("Measures of the whole run, by name."),
     },
 )
+_WIRE = _object(
+    "A link whose wire loses, delays or reorders packets, apart from any queue.",
+    {
+        "name": _type(str, "Name of the simplex link."),
+        "measures": _measures("Measures of the wire after the warm-up, by name."),
+    },
+)
 _RECORD = {
     "identity": _type(str, "Hash of everything that determines the run."),
     "discipline": _type(str, "Its name."),
@@ -119,6 +126,7 @@ _RECORD = {
 _OF_SOME_WORLDS = {
     "slots": _type(int, "Slotted world: slots simulated, warm-up included."),
     "warm_up_slots": _type(int, "Slotted world: slots left out at the start of each replication."),
+    "wires": _list(_WIRE, "Network world: links whose wires lose, delay or reorder packets."),
     "whole": _measures("Network world and gate: the same of the whole run, warm-up included."),
     "ports": _list(
         _PORT,

@@ -346,6 +346,7 @@ def fgn(hurst: float, n: int, seed: int) -> NDArray[np.float64]: ...
 class Period:
     ports: list[Tally]
     kinds: list[list[KindTally]]
+    wires: list[tuple[int, int, int]]
     acknowledged: int
     retransmissions: int
     timeouts: int

@@ -191,6 +191,26 @@ class KindCounts:
 
 
 @dataclass(frozen=True)
+class WireCounts:
+    """What n replications counted on one wire, or on several together; no queue's losses.
+
+    Attributes:
+        entered: Packets that came to it, shape (n,), as are the others.
+        lost: Packets that it lost.
+        reordered: Packets that came out after one that had entered later.
+    """
+
+    entered: FloatArray
+    lost: FloatArray
+    reordered: FloatArray
+
+    @classmethod
+    def of(cls, sets: Sequence[Sequence[tuple[int, int, int]]]) -> Self:
+        """A place for each set; a set is the sum of some counts of the engine."""
+        return cls(*np.array([np.sum(each, axis=0) for each in sets], dtype=np.float64).T)
+
+
+@dataclass(frozen=True)
 class FlowCounts:
     """What n replications of a network counted of all flows together.
 
@@ -206,6 +226,7 @@ class FlowCounts:
             what it gets.
         tcp: Data packets of TCP at the main queue; None where they are not counted apart.
         datagrams: Likewise of datagrams.
+        wires: What wires did to packets; None where no link has one.
     """
 
     duration_s: FloatArray
@@ -218,6 +239,7 @@ class FlowCounts:
     demands: Sequence[FloatArray]
     tcp: KindCounts | None = None
     datagrams: KindCounts | None = None
+    wires: WireCounts | None = None
 
 
 def coarsen(bins: NDArray[Any], factor: int) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sluicegate.counts import FlowCounts, KindCounts, QueueCounts, Times
+from sluicegate.counts import FlowCounts, KindCounts, QueueCounts, Times, WireCounts
 from sluicegate.errors import SluiceError
 
 FloatArray = NDArray[np.float64]
@@ -424,6 +424,38 @@ def _of_kind(
     return [lost, *map(quantile, (0.5, 0.95, 0.99))]
 
 
+def _of_wires(
+    name: str, heading: str, formula: str, meaning: str, count: Callable[[WireCounts], FloatArray]
+) -> Definition[FlowCounts]:
+    """A share of the packets that came to wires."""
+
+    def of(c: FlowCounts) -> FloatArray:
+        assert c.wires is not None
+        return ratio(count(c.wires), c.wires.entered)
+
+    return Definition(name, heading, SHARE, formula, meaning, of)
+
+
+# of links whose wires lose, delay or reorder packets; a record has them of each wire, too
+WIRES: list[Definition[FlowCounts]] = [
+    _of_wires(
+        "wire_loss_ratio",
+        "lost on wires",
+        r"L_\mathrm{wire} / A_\mathrm{wire}",
+        "share of the packets that came to wires that were lost there; no queue or AQM lost them, "
+        "and no other measure of losses counts them",
+        lambda wires: wires.lost,
+    ),
+    _of_wires(
+        "wire_reordered_ratio",
+        "reordered",
+        r"R_\mathrm{wire} / A_\mathrm{wire}",
+        "share of these that came out after a packet that had entered later (RFC 4737)",
+        lambda wires: wires.reordered,
+    ),
+]
+
+
 def _of_each(rows: Sequence[FloatArray], of: Callable[[FloatArray], Any]) -> FloatArray:
     """A figure of each row; NaN of empty ones."""
     return np.array([of(row) if len(row) else np.nan for row in rows], dtype=np.float64)
@@ -493,6 +525,7 @@ FLOWS: list[Definition[FlowCounts]] = [
     ),
     *_of_kind("tcp", "TCP", "the data packets of TCP flows", lambda c: c.tcp),
     *_of_kind("datagram", "datagrams", "the datagrams", lambda c: c.datagrams),
+    *WIRES,
 ]
 
 # what the letters of the formulas mean: a sentence for each of them
@@ -509,6 +542,8 @@ _SYMBOLS = {
     "all: no more than it sent, and the same for all that sent more; TCP flows take what they get",
     "L_": "*A*, *L* and $F_d$ with the index of a kind of packets are of this kind alone: how many "
     "came to the queue, how many were lost there, and the distribution function of their delay",
+    "wire": "$A_\\mathrm{wire}$, $L_\\mathrm{wire}$ and $R_\\mathrm{wire}$ are the packets that "
+    "came to wires, that were lost there, and that were overtaken there",
 }
 
 

@@ -160,5 +160,5 @@ def test_links_that_cannot_have_it_are_refused(tmp_path):
     )
     assert refusal(tmp_path, '[links."left -> right"]\ndiscipine = 3\n') == (
         'links."left -> right".discipine is not a field (did you mean discipline?); there are '
-        "discipline, queue, rate"
+        "discipline, queue, rate, wire"
     )

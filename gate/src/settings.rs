@@ -214,6 +214,14 @@ fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings, SettingsE
     };
     let (forward, reverse) = bottleneck(&scenario)
         .map_err(|what| SettingsError(format!("{}: {what}", path.display())))?;
+    for (name, own) in &scenario.links.0 {
+        if own.wire.is_some() {
+            return refuse(format!(
+                "{}: links.\"{name}\".wire must be left out: the gate's wires are real ones",
+                path.display()
+            ));
+        }
+    }
     let discipline = match &options.aqm {
         Some(aqm) => discipline(aqm)?,
         None => chosen(&scenario, options.discipline.as_deref())

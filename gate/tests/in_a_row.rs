@@ -109,6 +109,7 @@ fn in_network(packets: &[Timed], links: [&Settings; 2]) -> String {
         to: number + 1,
         rate_bps: settings.forward.rate_bps,
         service: None,
+        wire: None,
         delay_ns: 0,
         port: Some(Port {
             discipline: settings.forward.discipline.on(&settings.forward.buffer),

@@ -141,6 +141,7 @@ fn beside_network<'a>(
                 to: 1,
                 rate_bps: *rate_bps,
                 service: settings.forward.service().cloned(),
+                wire: None,
                 delay_ns: 0,
                 port: Some(port),
             }],

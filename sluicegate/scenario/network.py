@@ -515,6 +515,63 @@ class RateFile(Table):
     path: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class Bernoulli(Table):
+    """Each packet is lost by itself.
+
+    Attributes:
+        probability: Probability that a packet is lost. [0 to 1]
+    """
+
+    kind: ClassVar[Literal["bernoulli"]] = "bernoulli"
+    probability: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class GilbertElliott(Table):
+    """Losses in bursts: a state, good or bad, may change at each packet.
+
+    The model of Gilbert (1960) and Elliott (1963). A share `enter / (enter + leave)` of the packets
+    meets the bad state, `1 / leave` of them in a row on average.
+
+    Attributes:
+        enter: Probability, at each packet, that the good state ends. [above 0, at most 1]
+        leave: Probability, at each packet, that the bad state ends. [above 0, at most 1]
+        loss_in_bad: Probability that a packet is lost in the bad state. [0 to 1; default 1]
+        loss_in_good: Probability that a packet is lost in the good state. [0 to 1; default 0]
+    """
+
+    kind: ClassVar[Literal["gilbert-elliott"]] = "gilbert-elliott"
+    enter: float
+    leave: float
+    loss_in_bad: float = 1.0
+    loss_in_good: float = 0.0
+
+
+Loss: TypeAlias = Bernoulli | GilbertElliott
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wire(Table):
+    """What happens to packets on the wire, behind the queue and the transmission.
+
+    It is counted apart: a loss here is no verdict of the AQM.
+
+    Attributes:
+        loss: Losses; None: none.
+        jitter: A time that each packet takes in addition to the link's delay; None: none.
+        jitter_share: Share of the packets that take it; the others take none. [above 0, at most 1;
+            default 1]
+        reorder: Whether packets may overtake each other. If not, a packet comes out with the one
+            before it at the earliest. [default False]
+    """
+
+    loss: Loss | None = None
+    jitter: Distribution | None = None
+    jitter_share: float = 1.0
+    reorder: bool = False
+
+
 Rate: TypeAlias = Steps | RateFile
 
 
@@ -526,11 +583,13 @@ class LinkSettings(Table):
         discipline: The discipline before it, for a link with a queue; None: the compared one.
         queue: The buffer before it, for a link with a queue; None: the scenario's `queue`.
         rate: Its rate in time; None: that of the topology, constant.
+        wire: Losses, jitter and reordering behind it, apart from the queue; None: none.
     """
 
     discipline: Discipline | None = None
     queue: Queue | None = None
     rate: Rate | None = None
+    wire: Wire | None = None
 
 
 Topology: TypeAlias = Dumbbell | ParkingLot | Star | Graph
@@ -578,6 +637,7 @@ class NetworkScenario(NetworkScenarioBase):
 
 
 __all__ = [
+    "Bernoulli",
     "CongestionControl",
     "Constant",
     "DatagramFlows",
@@ -587,10 +647,12 @@ __all__ = [
     "Fgn",
     "Flows",
     "GapKind",
+    "GilbertElliott",
     "Graph",
     "Like",
     "Link",
     "LinkSettings",
+    "Loss",
     "NetworkScenario",
     "Pareto",
     "ParkingLot",
@@ -610,4 +672,5 @@ __all__ = [
     "Uniform",
     "Variant",
     "WebFlows",
+    "Wire",
 ]

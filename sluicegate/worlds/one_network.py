@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from sluicegate.report.text import assignments, reading_of_intervals
 from sluicegate.scenario import NetworkScenario
 from sluicegate.worlds.network.frames import network_frames
-from sluicegate.worlds.network.notes import no_bottleneck
+from sluicegate.worlds.network.notes import apart, no_bottleneck
 from sluicegate.worlds.network.record import NetworkRecord
 from sluicegate.worlds.world import AnyScenario, World
 
@@ -49,6 +49,7 @@ class OneNetwork(World[NetworkScenario, R]):
 
         marked = ["mark_ratio"] if have("mark_ratio") else []
         completed = ["completion_mean"] if have("completion_mean") else []
+        wires = ["wire_loss_ratio"] if have("wire_loss_ratio") else []
         return [
             "sojourn_mean",
             "sojourn_p99",
@@ -59,12 +60,13 @@ class OneNetwork(World[NetworkScenario, R]):
             "goodput" if have("goodput") else "datagram_goodput",
             "fairness",
             *completed,
+            *wires,
             "utilization",
         ]
 
     def notes(self, scenario: NetworkScenario, records: Sequence[R]) -> list[str]:
-        """What has no effect, which parameters suit another link, what is no bottleneck."""
-        return [*scenario.notes(), *no_bottleneck(scenario, records)]
+        """What has no effect or suits another link, what is no bottleneck, what wires lose."""
+        return [*scenario.notes(), *no_bottleneck(scenario, records), *apart(records)]
 
     def add_figures(self, page: Page, records: Sequence[R]) -> None:
         """Add courses in time, flows, and further queues."""

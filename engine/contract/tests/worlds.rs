@@ -60,6 +60,7 @@ fn network(case: &Case) -> String {
         to: 1,
         rate_bps: case.rate_bps(),
         service: None,
+        wire: None,
         delay_ns: 0,
         port: Some(Port {
             discipline: case.discipline,

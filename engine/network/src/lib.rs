@@ -32,6 +32,7 @@ mod timer;
 mod topology;
 mod tournament;
 mod trace;
+mod wire;
 mod world;
 
 pub use error::NetworkError;
@@ -51,3 +52,4 @@ pub use sources::{
 pub use tally::{KindTally, Tally};
 pub use topology::{Link, Port, Topology};
 pub use trace::{Event, Step, Trace};
+pub use wire::{Loss, WirePlan, WireTally};

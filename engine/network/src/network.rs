@@ -17,13 +17,14 @@ use crate::{
     line::{Line, Store},
     packet::{Kind, Packed, Packet, Place, Transit},
     port::Port,
-    routes::Routes,
+    routes::{Leg, Routes},
     sacks::Sacks,
     series::PortSeries,
     tally::{KindTally, Tally},
     topology::Topology,
     tournament::Tournament,
     trace::{Event, Step, Trace},
+    wire::{Wire, WireTally},
 };
 
 /// State of a link.
@@ -44,6 +45,8 @@ enum Hop {
     Link(u32),
     /// A link that follows on from the one before it.
     FollowingLink(u32),
+    /// The wire of the link before it; the wire's number.
+    Wire(u32),
     /// The end of a route.
     End,
 }
@@ -58,10 +61,11 @@ pub struct Network<T> {
     /// Number of each link's event.
     event_of_link: Vec<usize>,
     ports: Vec<Port>,
+    wires: Vec<Wire>,
     hops: Vec<Hop>,
     clock: Clock,
     /// Events `0..links` are packets that come out of links; the events from `links` on are ends of
-    /// transmissions at ports. Links with a longer delay have lower numbers: of packets that come
+    /// transmissions at ports, and after these are packets that come out of wires. Links with a longer delay have lower numbers: of packets that come
     /// out at the same tick, the one that was sent first comes first.
     events: Tournament,
     store: Store,
@@ -109,14 +113,28 @@ impl<T: Trace> Network<T> {
                 ports.push(Port::new(number, port, link, random));
             }
         }
-        let hop = |link: Option<usize>| link.map_or(Hop::End, |link| hop_of_link[link]);
+        let wired = topology.links.iter().enumerate();
+        let wires: Vec<Wire> = wired
+            .filter_map(|(number, link)| {
+                let random = || stream(seed, &format!("wire {number}"), replication);
+                let plan = link.wire.clone()?;
+                Some(Wire::new(number, plan, random()))
+            })
+            .collect();
+        let wire_of = |link: usize| wires.iter().position(|wire| wire.link == link);
+        let hop = |leg: Leg| match leg {
+            Leg::Link(link) => hop_of_link[link],
+            Leg::Wire(link) => Hop::Wire(wire_of(link).expect("it is in the list") as u32),
+            Leg::End => Hop::End,
+        };
         Self {
             clock,
-            events: Tournament::new(links.len() + ports.len()),
+            events: Tournament::new(links.len() + ports.len() + wires.len()),
             links,
             event_of_link,
             ports,
             hops: routes.hops().map(hop).collect(),
+            wires,
             store: Store::default(),
             sacks: Sacks::default(),
             trace,
@@ -131,6 +149,11 @@ impl<T: Trace> Network<T> {
 
     /// Returns the link with the most packets if there are too many packets in transit.
     pub fn overfull(&self) -> Option<usize> {
+        let on_wires: usize = self.wires.iter().map(Wire::len).sum();
+        if on_wires > MOST_ON_WAY {
+            let fullest = self.wires.iter().max_by_key(|wire| wire.len());
+            return fullest.map(|wire| wire.link);
+        }
         let overfull = self.store.room() > MOST_ON_WAY;
         let fullest = || self.event_of_link.iter().map(|event| &self.links[*event]);
         overfull
@@ -150,7 +173,11 @@ impl<T: Trace> Network<T> {
     #[inline]
     pub fn step(&mut self, now: Ticks, event: usize) -> Option<Packet> {
         let Some(state) = self.links.get_mut(event) else {
-            self.end_transmission(now, event - self.links.len());
+            let port = event - self.links.len();
+            if port >= self.ports.len() {
+                return self.leave_wire(now, port - self.ports.len());
+            }
+            self.end_transmission(now, port);
             return None;
         };
         let transit = state.line.pop(&mut self.store);
@@ -167,7 +194,7 @@ impl<T: Trace> Network<T> {
     /// Returns the packet that will come out of the event's link after `ahead` others.
     #[inline]
     pub fn on_way(&self, event: usize, ahead: u32) -> Option<Packet> {
-        let transit = self.links[event].line.get(&self.store, ahead)?;
+        let transit = self.links.get(event)?.line.get(&self.store, ahead)?;
         Some(transit.packet())
     }
 
@@ -191,6 +218,7 @@ impl<T: Trace> Network<T> {
                 self.carry(now, link, transit.place, transit.packed());
             }
             Hop::Port(port) => self.join(now, port as usize, transit),
+            Hop::Wire(wire) => self.enter_wire(now, wire as usize, transit),
             Hop::End => unreachable!("a route has a link"),
         }
     }
@@ -211,12 +239,16 @@ impl<T: Trace> Network<T> {
                 let LinkState {
                     number, has_port, ..
                 } = *state;
+                let next = self.hops[place.hop() as usize + 1];
+                let is_wired = matches!(next, Hop::Wire(_));
                 let mut note = self.noting(now, Transit::new(packed, place));
                 if !has_port {
                     note(at, Step::Arrive, number);
                 }
                 note(start, Step::Depart, number);
-                note(out, Step::Receive, number);
+                if !is_wired {
+                    note(out, Step::Receive, number);
+                }
             }
             at = out;
             place.go_on();
@@ -231,6 +263,43 @@ impl<T: Trace> Network<T> {
         }
         let transit = Transit::new(packed, place);
         state.line.push(&mut self.store, at, transit);
+    }
+
+    #[inline(never)]
+    fn enter_wire(&mut self, now: Ticks, index: usize, transit: Transit) {
+        let wire = &mut self.wires[index];
+        let link = wire.link;
+        let out = wire.enter(self.clock, now, transit);
+        let due = wire.due();
+        if T::ON {
+            let (at, step) = out.map_or((now, Step::Lose), |out| (out, Step::Receive));
+            self.noting(now, transit)(at, step, link);
+        }
+        if out.is_none() {
+            self.sacks.forget(transit.packet().sack);
+        }
+        self.events
+            .set(self.links.len() + self.ports.len() + index, due);
+    }
+
+    /// Takes a packet off a wire. Returns it if it has reached the end of its route.
+    #[inline(never)]
+    fn leave_wire(&mut self, now: Ticks, index: usize) -> Option<Packet> {
+        let wire = &mut self.wires[index];
+        let left = wire.leave();
+        let due = wire.due();
+        self.events
+            .set(self.links.len() + self.ports.len() + index, due);
+        let mut place = left.place;
+        place.go_on();
+        let transit = Transit::new(left.packed(), place);
+        match self.hops[place.hop() as usize] {
+            Hop::End => Some(transit.packet()),
+            hop => {
+                self.forward(now, hop, transit);
+                None
+            }
+        }
     }
 
     /// Returns a function that notes a packet's events, known at `now`.
@@ -367,6 +436,11 @@ impl<T: Trace> Network<T> {
     pub fn take_tallies(&mut self, now_ns: u64) -> Vec<Tally> {
         let take = |port: &mut Port| port.take_tally(now_ns);
         self.ports.iter_mut().map(take).collect()
+    }
+
+    /// Returns the counts of each wire since the last call.
+    pub fn take_wire_tallies(&mut self) -> Vec<WireTally> {
+        self.wires.iter_mut().map(Wire::take_tally).collect()
     }
 
     /// Returns the series of each port.

@@ -157,7 +157,9 @@ impl Plan {
 
     fn clock(&self) -> Result<Clock, NetworkError> {
         let links = self.topology.links.len();
-        let room = Tournament::room(links + self.ports());
+        let wires = self.topology.links.iter();
+        let wires = wires.filter(|link| link.wire.is_some()).count();
+        let room = Tournament::room(links + self.ports() + wires);
         Clock::new(self.duration_ns, room).ok_or_else(|| {
             NetworkError(format!(
                 "duration = {} ns is too long for a network of {links} links",

@@ -7,14 +7,22 @@ use crate::{
     topology::{RoutesFrom, Topology},
 };
 
-/// Entry of the table of hops after the last link of a route.
-const END: usize = u32::MAX as usize;
+/// An entry of the table of hops, with the number of a link.
+#[derive(Clone, Copy)]
+pub enum Leg {
+    /// A link.
+    Link(usize),
+    /// Its wire, if it has one.
+    Wire(usize),
+    /// The end of a route.
+    End,
+}
 
 /// All routes. The table of hops holds the links of each route one after the other; a packet holds
 /// its place in the table.
 #[derive(Clone, Default)]
 pub struct Routes {
-    hops: Vec<u32>,
+    hops: Vec<Leg>,
     /// Place in the table where the route between two nodes starts.
     starts: BTreeMap<(usize, usize), u32>,
     /// For each link the link before it on all routes; `None` if routes differ in it, or if a route
@@ -49,10 +57,12 @@ impl Routes {
                 .entry(from)
                 .or_insert_with(|| topology.routes_from(from));
             routes.starts.insert((from, to), routes.hops.len() as u32);
-            routes
-                .hops
-                .extend(shortest.to(to, what)?.iter().map(|link| *link as u32));
-            routes.hops.push(END as u32);
+            for link in shortest.to(to, what)? {
+                routes.hops.push(Leg::Link(link));
+                let wire = topology.links[link].wire.as_ref();
+                routes.hops.extend(wire.map(|_| Leg::Wire(link)));
+            }
+            routes.hops.push(Leg::End);
         }
         routes.find_common_predecessors(topology.links.len());
         Ok(routes)
@@ -63,11 +73,11 @@ impl Routes {
         self.before = vec![None; links];
         let mut before = None;
         for hop in &self.hops {
-            let link = *hop as usize;
-            if link == END {
+            let Leg::Link(link) = *hop else {
+                // behind a wire, packets come later and perhaps in another order
                 before = None;
                 continue;
-            }
+            };
             if !seen[link] {
                 self.before[link] = before;
             } else if self.before[link] != before {
@@ -84,13 +94,9 @@ impl Routes {
         self.starts[&(from, to)]
     }
 
-    /// Returns the table: the link at each place, `None` at the end of a route.
-    pub fn hops(&self) -> impl Iterator<Item = Option<usize>> {
-        let link = |hop: &u32| *hop as usize;
-        self.hops
-            .iter()
-            .map(link)
-            .map(|link| (link != END).then_some(link))
+    /// Returns the table.
+    pub fn hops(&self) -> impl Iterator<Item = Leg> {
+        self.hops.iter().copied()
     }
 
     /// True if all routes over this link have the same other link just before it.

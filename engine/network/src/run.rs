@@ -10,6 +10,7 @@ use crate::{
     series::{FlowSeries, PortSeries},
     tally::Tally,
     trace::Trace,
+    wire::WireTally,
     world::World,
 };
 
@@ -73,6 +74,8 @@ impl Counts {
 pub struct Period {
     /// Counts of each port, in the order of the links that have one.
     pub ports: Vec<Tally>,
+    /// Counts of each wire, in the order of the links that have one.
+    pub wires: Vec<WireTally>,
     /// Counts of all flows together.
     pub counts: Counts,
 }

@@ -21,6 +21,7 @@ use crate::{
         ShortTcp, Size, Source, TcpFlow, TcpKind, Web,
     },
     topology::{Link, Port, Topology},
+    wire::{Loss, WirePlan},
 };
 
 impl Plan {
@@ -74,6 +75,10 @@ impl Plan {
                     rate_bps: link.rate_bps.round_ties_even() as u64,
                     service: service.map_err(refuse)?,
                     delay_ns: ns(link.delay_s),
+                    wire: scenario
+                        .own(link)
+                        .and_then(|own| own.wire.as_ref())
+                        .map(wire),
                     port: link.queue.then(|| port(link)).transpose()?,
                 })
             })
@@ -103,6 +108,22 @@ impl Plan {
             replications: scenario.replications,
             seed: scenario.seed,
         })
+    }
+}
+
+fn wire(wire: &given::Wire) -> WirePlan {
+    WirePlan {
+        loss: wire.loss.as_ref().map(|loss| match loss {
+            given::Loss::Bernoulli(each) => Loss::Bernoulli(each.probability),
+            given::Loss::GilbertElliott(burst) => Loss::GilbertElliott {
+                enter: burst.enter,
+                leave: burst.leave,
+                loss: [burst.loss_in_good, burst.loss_in_bad],
+            },
+        }),
+        jitter: wire.jitter.as_ref().map(time),
+        jitter_share: wire.jitter_share,
+        reorder: wire.reorder,
     }
 }
 

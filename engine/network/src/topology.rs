@@ -6,7 +6,7 @@ use sluice_aqm::{AqmSource, Discipline};
 use sluice_link::Service;
 use sluice_queue::Scheduler;
 
-use crate::error::NetworkError;
+use crate::{error::NetworkError, wire::WirePlan};
 
 /// The discipline before a link.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub struct Link {
     pub service: Option<Service>,
     /// Propagation delay.
     pub delay_ns: u64,
+    /// What the wire does to packets besides; `None`: nothing.
+    pub wire: Option<WirePlan>,
     /// The port before the link. Without one, packets wait in an unlimited queue that is not
     /// measured.
     pub port: Option<Port>,
@@ -84,6 +86,9 @@ impl Topology {
                     "delay = {} must be at most {MOST_DELAY_NS} ns",
                     link.delay_ns
                 ));
+            }
+            if let Some(Err(what)) = link.wire.as_ref().map(WirePlan::check) {
+                return refuse(what);
             }
             if link
                 .port

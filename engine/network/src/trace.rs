@@ -18,6 +18,8 @@ pub enum Step {
     Receive,
     /// The queue before the link drops it.
     Drop,
+    /// The wire of the link loses it.
+    Lose,
 }
 
 /// A step of a packet.

@@ -325,6 +325,7 @@ impl<'a, T: Trace> World<'a, T> {
         }
         self.finished.push(Period {
             ports: self.network.take_tallies(now_ns),
+            wires: self.network.take_wire_tallies(),
             counts,
         });
     }

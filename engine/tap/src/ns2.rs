@@ -42,6 +42,8 @@ impl Format for Ns2 {
             Step::Depart => '-',
             Step::Receive => 'r',
             Step::Drop => 'd',
+            // a packet that an error model corrupts
+            Step::Lose => 'e',
         };
         let (link_from, link_to) = self.links[event.link];
         let (seconds, ns) = (event.at_ns / 1_000_000_000, event.at_ns % 1_000_000_000);

@@ -46,6 +46,8 @@ class Period:
     ports: Sequence[Tally]
     # a router does not count packets by kind
     kinds: ClassVar[Sequence[Any]] = ()
+    # its wires are real ones
+    wires: ClassVar[Sequence[Any]] = ()
     acknowledged: int
     retransmissions: int
     timeouts: int

@@ -72,6 +72,11 @@ def of_topology(scenario: NetworkScenario, where: str) -> Iterator[str]:
 def _of_links(scenario: NetworkScenario) -> Iterator[str]:
     """What links have of their own that the world cannot follow in time with its senders."""
     for name, own in scenario.links.items():
+        if own.wire is not None:
+            yield (
+                f'links."{name}".wire must be left out: the gate\'s wires are real ones (the '
+                "network world has it)"
+            )
         if own.rate is not None:
             yield (
                 f'links."{name}".rate must be left out: sluiced follows a rate from its own start '

@@ -3,11 +3,13 @@
 from sluicegate._engine import SimplexLink
 from sluicegate.measures import fairness
 from sluicegate.scenario import (
+    Bernoulli,
     Constant,
     DatagramFlows,
     Dumbbell,
     Exponential,
     Fgn,
+    GilbertElliott,
     Graph,
     Link,
     LinkSettings,
@@ -26,17 +28,20 @@ from sluicegate.scenario import (
     TcpFlows,
     Uniform,
     WebFlows,
+    Wire,
 )
-from sluicegate.worlds.network.record import NetworkRecord, PortRecord
+from sluicegate.worlds.network.record import NetworkRecord, PortRecord, WireRecord
 from sluicegate.worlds.network.response import response_time_s
 from sluicegate.worlds.network.simulate import simulate
 
 __all__ = [
+    "Bernoulli",
     "Constant",
     "DatagramFlows",
     "Dumbbell",
     "Exponential",
     "Fgn",
+    "GilbertElliott",
     "Graph",
     "Link",
     "LinkSettings",
@@ -58,6 +63,8 @@ __all__ = [
     "TcpFlows",
     "Uniform",
     "WebFlows",
+    "Wire",
+    "WireRecord",
     "fairness",
     "response_time_s",
     "simulate",

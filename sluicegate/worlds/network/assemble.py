@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from sluicegate._engine import Period, Replication, TcpFlows
-from sluicegate.counts import FlowCounts, KindCounts, QueueCounts, shares
+from sluicegate.counts import FlowCounts, KindCounts, QueueCounts, WireCounts, shares
 from sluicegate.estimate import Measure, of_each, over_replications
-from sluicegate.measures import FLOWS, QUEUE, Definition
+from sluicegate.measures import FLOWS, QUEUE, WIRES, Definition
 from sluicegate.record import FloatArray
 from sluicegate.scenario import NetworkScenario
 from sluicegate.worlds.network.frames import flow_frame, flow_series_frame, port_series_frame
-from sluicegate.worlds.network.record import NetworkRecord, PortRecord, lasting, main_place
+from sluicegate.worlds.network.record import (
+    NetworkRecord,
+    PortRecord,
+    WireRecord,
+    lasting,
+    main_place,
+)
 
 # of each replication the periods that count
 Periods: TypeAlias = Sequence[Sequence[Period]]
@@ -70,6 +76,7 @@ def record(
         whole=_Counted.of(runs, whole, main, lasts, 0.0).measures(),
         ports=ports,
         flows=flows,
+        wires=_wire_records(scenario, measured.flows, after),
         replications=replications,
         series=flow_series_frame([each.flows for each in runs], scenario.sample_s),
     )
@@ -116,6 +123,7 @@ class _Counted:
             "tcp": _came(self.flows.tcp),
             "datagram_loss": _came(self.flows.datagrams),
             "datagram_delay": _came(self.flows.datagrams),
+            "wire": self.flows.wires is not None,
         }
         absent = tuple(start for start, is_there in there.items() if not is_there)
         return [each for each in FLOWS if not each.name.startswith(absent)]
@@ -173,7 +181,41 @@ def _flow_counts(
         demands=lasts[1],
         tcp=_kind(periods, port, _DATA),
         datagrams=_kind(periods, port, _DATAGRAM),
+        wires=_wires(periods),
     )
+
+
+def _wires(periods: Periods) -> WireCounts | None:
+    """All wires together; None where there is none."""
+    if not periods[0][0].wires:
+        return None
+    return WireCounts.of([[wire for period in each for wire in period.wires] for each in periods])
+
+
+def _wire_records(
+    scenario: NetworkScenario, measured: FlowCounts, periods: Periods
+) -> list[WireRecord]:
+    wired = [
+        link.name
+        for link in scenario.topology.simplex_links
+        if (own := scenario.links.get(link.name)) and own.wire
+    ]
+    return [
+        WireRecord(
+            name,
+            over_replications(
+                replace(
+                    measured,
+                    wires=WireCounts.of(
+                        [[period.wires[place] for period in each] for each in periods]
+                    ),
+                ),
+                WIRES,
+                1.0,
+            ),
+        )
+        for place, name in enumerate(wired)
+    ]
 
 
 def completions_since(flows: TcpFlows, since_s: float) -> FloatArray:

@@ -11,6 +11,21 @@ from sluicegate.worlds.network.record import NetworkRecord
 _LEAST_BUSY = 0.5
 
 
+def apart(records: Sequence[NetworkRecord]) -> list[str]:
+    """A sentence where wires lose packets, which no queue's figures count."""
+    lossy = [
+        f"{wire.name} {100 * wire.measures['wire_loss_ratio'].value:.2g} %"
+        for wire in records[0].wires
+        if wire.measures["wire_loss_ratio"].value > 0
+    ]
+    if not lossy:
+        return []
+    return [
+        f"Wires lose packets, too ({', '.join(lossy)}): wire_loss_ratio has these; what a queue "
+        "lost or an AQM dropped is counted without them."
+    ]
+
+
 def no_bottleneck(scenario: NetworkScenario, records: Sequence[NetworkRecord]) -> list[str]:
     """A sentence where the link that the records are of is mostly idle under every discipline."""
     busy = max(record["utilization"].value for record in records)

@@ -150,6 +150,28 @@ class PortRecord:
         return cls(**fields, series=frames["series"])
 
 
+@dataclass(frozen=True)
+class WireRecord:
+    """A link whose wire loses, delays or reorders packets, apart from any queue.
+
+    Attributes:
+        name: The link, as `left -> right`.
+        measures: After the warm-up, by name: `wire_loss_ratio` and `wire_reordered_ratio`.
+    """
+
+    name: str
+    measures: dict[str, Measure]
+
+    def summary(self) -> dict[str, Any]:
+        """Everything, as types that JSON has."""
+        return {"name": self.name, "measures": measure_rows(self.measures)}
+
+    @classmethod
+    def of(cls, summary: dict[str, Any]) -> WireRecord:
+        """The wire that `summary` is of."""
+        return cls(summary["name"], measures_of(summary["measures"]))
+
+
 @dataclass(frozen=True, repr=False)
 class NetworkRecord(Record):
     """A record of the network world; its distributions are those of the main port.
@@ -164,6 +186,7 @@ class NetworkRecord(Record):
         whole: The same of the whole run, warm-up included.
         ports: Links with a discipline, the compared one or one of their own, in the topology's
             order.
+        wires: Links whose wires lose, delay or reorder packets, in the topology's order.
         flows: A row per replication and flow: replication, group (place in the scenario's `flows`),
             source and sink (nodes), packets (acknowledged in sequence, or received), goodput and
             goodput_bps (packets/s and, headers included, bits/s over the whole run; in bits null
@@ -180,6 +203,7 @@ class NetworkRecord(Record):
 
     whole: dict[str, Measure]
     ports: list[PortRecord]
+    wires: list[WireRecord]
     flows: pl.DataFrame
     replications: pl.DataFrame
     series: pl.DataFrame
@@ -212,6 +236,7 @@ class NetworkRecord(Record):
         return super().summary() | {
             "whole": measure_rows(self.whole),
             "ports": [port.summary() for port in self.ports],
+            "wires": [wire.summary() for wire in self.wires],
         }
 
     def frames(self) -> dict[str, pl.DataFrame]:
@@ -233,5 +258,7 @@ class NetworkRecord(Record):
         return super()._fields(summary, frames) | {
             "whole": measures_of(summary["whole"]),
             "ports": ports,
+            # a record of before there were wires has none
+            "wires": list(map(WireRecord.of, summary.get("wires", []))),
             **{name: frames[name] for name in _TABLES},
         }

@@ -33,6 +33,7 @@ pub fn link(from: usize, to: usize, rate_bps: u64, delay_ns: u64) -> Link {
         to,
         rate_bps,
         service: None,
+        wire: None,
         delay_ns,
         port: None,
     }

@@ -51,6 +51,8 @@ pub struct Period {
     ports: Vec<Py<Tally>>,
     /// For each port the counts of TCP's data packets, of ACKs and of datagrams.
     kinds: Vec<Vec<Py<KindTally>>>,
+    /// For each wire the packets that entered, were lost, and came out behind later ones.
+    wires: Vec<(u64, u64, u64)>,
     acknowledged: u64,
     retransmissions: u64,
     timeouts: u64,
@@ -68,6 +70,11 @@ impl Period {
         let period = Self {
             ports: ports.collect::<PyResult<_>>()?,
             kinds: period.ports.iter().map(kinds).collect::<PyResult<_>>()?,
+            wires: period
+                .wires
+                .iter()
+                .map(|wire| (wire.entered, wire.lost, wire.reordered))
+                .collect(),
             acknowledged: period.counts.acknowledged,
             retransmissions: period.counts.retransmissions,
             timeouts: period.counts.timeouts,

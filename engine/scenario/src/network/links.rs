@@ -1,9 +1,9 @@
-//! What a link has of its own: its discipline and its buffer.
+//! What a link has of its own: its discipline, its buffer, its rate in time, its wire.
 
 use crate::{
     discipline::Discipline,
     field::{Named, in_quotes},
-    network::{rate::Rate, topology::SimplexLink},
+    network::{rate::Rate, topology::SimplexLink, wire::Wire},
     queue::Queue,
     reader::{Reader, meant},
     table::table,
@@ -18,6 +18,8 @@ table! {
         queue: Option<Queue>;
         /// Its rate in time; not given: that of the topology, constant.
         rate: Option<Rate>;
+        /// Losses, jitter and reordering behind it, apart from the queue; not given: none.
+        wire: Option<Wire>;
     }
 }
 

@@ -9,6 +9,7 @@ mod rate_file;
 mod scenario;
 mod tcp;
 mod topology;
+mod wire;
 
 pub use distribution::{
     Constant, Distribution, Exponential, Fgn, Pareto, SelfSimilar, SizeKind, Sizes, Uniform,
@@ -23,3 +24,4 @@ pub use scenario::NetworkScenario;
 pub(crate) use tcp::names as tcp_names;
 pub use tcp::{Like, Tcp, Variant};
 pub use topology::{Dumbbell, Graph, Link, Pair, ParkingLot, Route, SimplexLink, Star, Topology};
+pub use wire::{Bernoulli, GilbertElliott, Loss, Wire};

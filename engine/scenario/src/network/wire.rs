@@ -1,0 +1,71 @@
+//! Wires that lose, delay and reorder packets.
+
+use crate::{
+    limits::{Limits, above, at_least},
+    network::distribution::Distribution,
+    reader::Reader,
+    table::{kinds, table},
+};
+
+const PROBABILITY: Limits = at_least(0.0).at_most(1.0);
+const CHANCE: Limits = above(0.0).at_most(1.0);
+
+table! {
+    /// Each packet is lost by itself.
+    pub struct Bernoulli kind "bernoulli" {
+        /// Probability that a packet is lost.
+        probability: f64, PROBABILITY;
+    }
+}
+
+table! {
+    /// Losses in bursts: a state, good or bad, may change at each packet.
+    ///
+    /// The model of Gilbert (1960) and Elliott (1963).
+    /// A share `enter / (enter + leave)` of the packets meets the bad state, `1 / leave` of them in a
+    /// row on average.
+    pub struct GilbertElliott kind "gilbert-elliott" {
+        /// Probability, at each packet, that the good state ends.
+        enter: f64, CHANCE;
+        /// Probability, at each packet, that the bad state ends.
+        leave: f64, CHANCE;
+        /// Probability that a packet is lost in the bad state.
+        loss_in_bad: f64 = 1.0, PROBABILITY;
+        /// Probability that a packet is lost in the good state.
+        loss_in_good: f64 = 0.0, PROBABILITY;
+    }
+}
+
+kinds! {
+    /// How a wire loses packets.
+    pub enum Loss { Bernoulli, GilbertElliott }
+}
+
+table! {
+    /// What happens to packets on the wire, behind the queue and the transmission.
+    ///
+    /// It is counted apart: a loss here is no verdict of the AQM.
+    pub struct Wire checked by sensible {
+        /// Losses; not given: none.
+        loss: Option<Loss>;
+        /// A time that each packet takes in addition to the link's delay; not given: none.
+        jitter: Option<Distribution>;
+        /// Share of the packets that take it; the others take none.
+        jitter_share: f64 = 1.0, CHANCE;
+        /// Whether packets may overtake each other. If not, a packet comes out with the one before it
+        /// at the earliest.
+        reorder: bool = false;
+    }
+}
+
+impl Wire {
+    fn sensible(&self, reader: &mut Reader) {
+        if self.loss.is_none() && self.jitter.is_none() {
+            reader.say("one of loss and jitter must be given: else nothing happens on it");
+        }
+        if self.jitter.is_none() && (self.reorder || self.jitter_share < 1.0) {
+            reader
+                .say("reorder and jitter_share must have a jitter: it is what makes packets late");
+        }
+    }
+}
