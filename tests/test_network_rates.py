@@ -8,6 +8,7 @@ import pytest
 
 import sluicegate as sg
 from sluicegate import network
+from sluicegate.worlds.network.frames import network_frames
 
 LINK = "a -> b"
 
@@ -165,6 +166,25 @@ def test_a_table_in_a_file_is_as_its_steps(tmp_path):
     (tmp_path / "same.csv").write_text("time_s, rate_bps\n2.0,2000000\n5,0.0\n6,8e6\n")
     again = network.simulate(one_link(network.RateFile(path=str(tmp_path / "same.csv"))))
     assert again.identity == of_file.identity
+
+
+def test_series_of_links_with_and_without_it_are_one_table():
+    scenario = one_link(steps((2, 2e6), (6, 8e6))).replace(
+        topology=network.Graph(
+            links=[
+                network.Link(source="a", sink="b", rate_bps=8e6, delay_s=0.01, queue=True),
+                network.Link(source="b", sink="c", rate_bps=9e6, delay_s=0.01, queue=True),
+            ]
+        )
+    )
+    comparison = sg.compare(scenario)
+    varying, constant = comparison.records[0].ports
+    assert "rate_bps" in varying.series.columns
+    assert "rate_bps" not in constant.series.columns
+    series = network_frames(comparison.records)["series"]
+    rates = series.group_by("queue_name", maintain_order=True).agg("rate_bps")["rate_bps"].to_list()
+    assert set(rates[0]) == {8_000_000, 2_000_000}
+    assert set(rates[1]) == {None}
 
 
 def test_the_figure_of_the_queue_has_a_strip_of_the_rate():

@@ -76,14 +76,16 @@ def port_series_frame(series: Sequence[PortSeries], sample_s: float) -> pl.DataF
     """One port at each sample of each replication; see `PortRecord.series`."""
 
     def columns(of: PortSeries) -> dict[str, NDArray[Any]]:
+        # a constant rate is said by the scenario
+        varying = {"rate_bps": of.rate_bps} if len(of.rate_bps) else {}
         return {
             "queue": of.queue,
             "arrivals": of.arrivals,
             "losses": of.losses,
             "sent_bytes": of.sent_bytes,
-            "rate_bps": of.rate_bps,
             "average": of.average,
             "probability": of.probability,
+            **varying,
         }
 
     return _stacked([_sampled(columns(of), sample_s) for of in series])
@@ -139,4 +141,7 @@ def network_frames(records: Sequence[NetworkRecord]) -> dict[str, pl.DataFrame]:
         record.flows.select(pl.lit(record.discipline).alias("discipline"), pl.all())
         for record in records
     ]
-    return {"series": pl.concat(series), "flows": pl.concat(flows, how="diagonal_relaxed")}
+    return {
+        "series": pl.concat(series, how="diagonal"),
+        "flows": pl.concat(flows, how="diagonal_relaxed"),
+    }

@@ -68,11 +68,10 @@ class PortRecord:
         series: A row per replication and sample, the first at 0 and none at the end of the run:
             where `sample_s` divides the duration, the last is one interval before it. Columns:
             replication; time_s; queue (packets that wait); since the start of the run arrivals,
-            losses (packets), and sent_bytes (of the packets whose transmission began); rate_bps
-            (of the link, where it varies; null where it is constant); average
+            losses (packets), and sent_bytes (of the packets whose transmission began); average
             (the AQM's average queue, packets) and probability (its drop probability), both of this
             moment, null where the AQM holds none or the scheduler has several queues, each with an
-            AQM of its own.
+            AQM of its own; and, only where it varies, rate_bps (of the link).
         own_discipline: Name of the discipline before it where the scenario gives it one of its own;
             None: the compared one.
     """
@@ -100,7 +99,7 @@ class PortRecord:
     @property
     def rate_varies(self) -> bool:
         """Whether the link's rate varies; `series` then has it."""
-        return "rate_bps" in self.series.columns and self.series["rate_bps"].count() > 0
+        return "rate_bps" in self.series.columns
 
     @property
     def times_s(self) -> FloatArray:
