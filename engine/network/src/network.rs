@@ -32,21 +32,19 @@ struct LinkState {
     transmitter: Transmitter,
     line: Line,
     /// Number of the link in the topology.
-    number: usize,
+    number: u32,
     has_port: bool,
 }
 
 /// An entry of the table of hops. A link's number here is that of its event.
 #[derive(Clone, Copy)]
 enum Hop {
-    /// A link with a port before it; the port's number.
+    /// A link with a port before it; the port's number. Wires are counted after all ports.
     Port(u32),
     /// A link without a port.
     Link(u32),
     /// A link that follows on from the one before it.
     FollowingLink(u32),
-    /// The wire of the link before it; the wire's number.
-    Wire(u32),
     /// The end of a route.
     End,
 }
@@ -56,7 +54,8 @@ const MOST_ON_WAY: usize = 20_000_000;
 
 /// Links, ports and packets in transit.
 pub struct Network<T> {
-    /// In the order of their events.
+    /// In the order of their events. After the links come the ends of wires: what has come out of a
+    /// wire is in the line there until the event of the same time.
     links: Vec<LinkState>,
     /// Number of each link's event.
     event_of_link: Vec<usize>,
@@ -95,7 +94,7 @@ impl<T: Trace> Network<T> {
                 transmitter: Transmitter::new(link.rate_bps, link.delay_ns)
                     .with_service(link.service.clone()),
                 line: Line::default(),
-                number,
+                number: number as u32,
                 has_port: link.port.is_some(),
             });
         }
@@ -113,18 +112,23 @@ impl<T: Trace> Network<T> {
                 ports.push(Port::new(number, port, link, random));
             }
         }
-        let wired = topology.links.iter().enumerate();
-        let wires: Vec<Wire> = wired
-            .filter_map(|(number, link)| {
-                let random = || stream(seed, &format!("wire {number}"), replication);
-                let plan = link.wire.clone()?;
-                Some(Wire::new(number, plan, random()))
-            })
-            .collect();
-        let wire_of = |link: usize| wires.iter().position(|wire| wire.link == link);
+        let (mut wires, mut hop_of_wire) = (Vec::new(), vec![Hop::End; topology.links.len()]);
+        for (number, link) in topology.links.iter().enumerate() {
+            if let Some(plan) = &link.wire {
+                let random = stream(seed, &format!("wire {number}"), replication);
+                hop_of_wire[number] = Hop::Port((ports.len() + wires.len()) as u32);
+                wires.push(Wire::new(number, plan.clone(), random));
+                links.push(LinkState {
+                    transmitter: Transmitter::new(link.rate_bps, 0),
+                    line: Line::default(),
+                    number: number as u32,
+                    has_port: false,
+                });
+            }
+        }
         let hop = |leg: Leg| match leg {
             Leg::Link(link) => hop_of_link[link],
-            Leg::Wire(link) => Hop::Wire(wire_of(link).expect("it is in the list") as u32),
+            Leg::Wire(link) => hop_of_wire[link],
             Leg::End => Hop::End,
         };
         Self {
@@ -159,7 +163,7 @@ impl<T: Trace> Network<T> {
         overfull
             .then(|| fullest().max_by_key(|link| link.line.len()))
             .flatten()
-            .map(|link| link.number)
+            .map(|link| link.number as usize)
     }
 
     /// Returns the time and number of the next event; if there is none, a time after the end of the
@@ -173,11 +177,7 @@ impl<T: Trace> Network<T> {
     #[inline]
     pub fn step(&mut self, now: Ticks, event: usize) -> Option<Packet> {
         let Some(state) = self.links.get_mut(event) else {
-            let port = event - self.links.len();
-            if port >= self.ports.len() {
-                return self.leave_wire(now, port - self.ports.len());
-            }
-            self.end_transmission(now, port);
+            self.end_transmission(now, event - self.links.len());
             return None;
         };
         let transit = state.line.pop(&mut self.store);
@@ -194,7 +194,7 @@ impl<T: Trace> Network<T> {
     /// Returns the packet that will come out of the event's link after `ahead` others.
     #[inline]
     pub fn on_way(&self, event: usize, ahead: u32) -> Option<Packet> {
-        let transit = self.links.get(event)?.line.get(&self.store, ahead)?;
+        let transit = self.links[event].line.get(&self.store, ahead)?;
         Some(transit.packet())
     }
 
@@ -218,7 +218,6 @@ impl<T: Trace> Network<T> {
                 self.carry(now, link, transit.place, transit.packed());
             }
             Hop::Port(port) => self.join(now, port as usize, transit),
-            Hop::Wire(wire) => self.enter_wire(now, wire as usize, transit),
             Hop::End => unreachable!("a route has a link"),
         }
     }
@@ -240,7 +239,9 @@ impl<T: Trace> Network<T> {
                     number, has_port, ..
                 } = *state;
                 let next = self.hops[place.hop() as usize + 1];
-                let is_wired = matches!(next, Hop::Wire(_));
+                let ports = self.ports.len();
+                let is_wired = matches!(next, Hop::Port(port) if port as usize >= ports);
+                let number = number as usize;
                 let mut note = self.noting(now, Transit::new(packed, place));
                 if !has_port {
                     note(at, Step::Arrive, number);
@@ -265,7 +266,8 @@ impl<T: Trace> Network<T> {
         state.line.push(&mut self.store, at, transit);
     }
 
-    #[inline(never)]
+    /// Puts a packet on a wire, or loses it there.
+    #[cold]
     fn enter_wire(&mut self, now: Ticks, index: usize, transit: Transit) {
         let wire = &mut self.wires[index];
         let link = wire.link;
@@ -278,28 +280,27 @@ impl<T: Trace> Network<T> {
         if out.is_none() {
             self.sacks.forget(transit.packet().sack);
         }
-        self.events
-            .set(self.links.len() + self.ports.len() + index, due);
+        let event = self.links.len() + self.ports.len() + index;
+        self.events.set(event, due);
     }
 
-    /// Takes a packet off a wire. Returns it if it has reached the end of its route.
-    #[inline(never)]
-    fn leave_wire(&mut self, now: Ticks, index: usize) -> Option<Packet> {
+    /// Moves a packet from a wire to its end.
+    #[cold]
+    fn leave_wire(&mut self, now: Ticks, index: usize) {
         let wire = &mut self.wires[index];
         let left = wire.leave();
         let due = wire.due();
-        self.events
-            .set(self.links.len() + self.ports.len() + index, due);
+        let event = self.links.len() + self.ports.len() + index;
+        self.events.set(event, due);
         let mut place = left.place;
         place.go_on();
-        let transit = Transit::new(left.packed(), place);
-        match self.hops[place.hop() as usize] {
-            Hop::End => Some(transit.packet()),
-            hop => {
-                self.forward(now, hop, transit);
-                None
-            }
+        let end = self.links.len() - self.wires.len() + index;
+        let line = &mut self.links[end].line;
+        if line.is_empty() {
+            self.events.set(end, now);
         }
+        let transit = Transit::new(left.packed(), place);
+        line.push(&mut self.store, now, transit);
     }
 
     /// Returns a function that notes a packet's events, known at `now`.
@@ -322,12 +323,15 @@ impl<T: Trace> Network<T> {
 
     #[inline(never)]
     fn join(&mut self, now: Ticks, index: usize, transit: Transit) {
-        if T::ON {
+        if T::ON && index < self.ports.len() {
             let link = self.ports[index].link;
             self.noting(now, transit)(now, Step::Arrive, link);
         }
         let now_ns = self.clock.ns(now);
-        let port = &mut self.ports[index];
+        let ports = self.ports.len();
+        let Some(port) = self.ports.get_mut(index) else {
+            return self.enter_wire(now, index - ports, transit);
+        };
         port.count(now_ns);
         let kinds = &mut port.tally.kinds;
         kinds[transit.packet().kind as usize].arrivals += 1;
@@ -352,8 +356,12 @@ impl<T: Trace> Network<T> {
 
     #[inline]
     fn end_transmission(&mut self, now: Ticks, index: usize) {
-        self.ports[index].count(self.clock.ns(now));
-        self.ports[index].busy = false;
+        let ports = self.ports.len();
+        let Some(port) = self.ports.get_mut(index) else {
+            return self.leave_wire(now, index - ports);
+        };
+        port.count(self.clock.ns(now));
+        port.busy = false;
         self.begin_transmission(now, index);
     }
 

@@ -159,7 +159,8 @@ impl Plan {
         let links = self.topology.links.len();
         let wires = self.topology.links.iter();
         let wires = wires.filter(|link| link.wire.is_some()).count();
-        let room = Tournament::room(links + self.ports() + wires);
+        // a wire has an event of its own, and one of its end
+        let room = Tournament::room(links + self.ports() + 2 * wires);
         Clock::new(self.duration_ns, room).ok_or_else(|| {
             NetworkError(format!(
                 "duration = {} ns is too long for a network of {links} links",
