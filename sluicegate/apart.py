@@ -1,4 +1,4 @@
-"""Runs with a user's C header: each is made in a process beside this one, which can be ended.
+"""A user's C header at work: in a process beside this one, which can be ended.
 
 What an AQM in C does wrong after its trial, such as a loop without an end or a null pointer, then
 ends that process only, and this one says what it was doing.
@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sluicegate import _engine
 from sluicegate.errors import InterruptError, SluiceError
-from sluicegate.registry import Aqm
-from sluicegate.scenario import Discipline
+from sluicegate.registry import Aqm, PythonAqm
+from sluicegate.scenario import Discipline, NetworkScenario
 
 if TYPE_CHECKING:
     from sluicegate.worlds.world import AnyScenario
@@ -61,22 +61,69 @@ def run(
         InterruptError: After Ctrl-C, if it did not come to an end.
         Exception: What the function raises.
     """
-    header = _library(discipline)
-    if _is_beside or header is None:
+    at_work = [discipline, *_of_links(scenario)]
+    header = next(filter(None, map(_library, at_work)), None)
+    if header is None or _is_beside:
         return function(scenario, discipline, *rest, watch=watch)
-    libraries = [_library(each) for each in (discipline, *scenario.disciplines)]
-    request = (
-        os.getcwd(),
-        dict(filter(None, libraries)),
-        header[0],
-        function,
-        (scenario, discipline, *rest),
-        watch is not None,
-    )
+    libraries = dict(filter(None, map(_library, (*at_work, *scenario.disciplines))))
+    arguments = (scenario, discipline, *rest)
+    return _beside(header[0], libraries, function, arguments, discipline.name, watch)
+
+
+def ask(aqm: Aqm, method: str, *arguments: object) -> Any:
+    """Call a method of a configured AQM of the engine, beside this process if need be.
+
+    Raises:
+        SluiceError: If the AQM ended its process, with what it was doing.
+        InterruptError: After Ctrl-C, if it did not come to an end.
+    """
+    if not is_needed(aqm):
+        return getattr(aqm.engine, method)(*arguments)
+    path = f"{aqm.name}.h"
+    of = (path, aqm.params, method, *arguments)
+    return _beside(path, {path: aqm.of.library}, _asked, of, aqm.name, None)
+
+
+def _asked(
+    path: str, params: dict[str, Any], method: str, *arguments: object, watch: Watch | None
+) -> Any:
+    return getattr(_engine.aqm_class(path).configure(params), method)(*arguments)
+
+
+def is_needed(aqm: Aqm | PythonAqm) -> bool:
+    """Whether an AQM's code may not be run in this process."""
+    return not _is_beside and isinstance(aqm, Aqm) and bool(aqm.of.library)
+
+
+def _beside(
+    path: str,
+    libraries: dict[str, bytes],
+    function: Callable[..., T],
+    arguments: tuple[object, ...],
+    name: str,
+    watch: Watch | None,
+) -> T:
+    """Call a function in a process that has nothing else to do.
+
+    Args:
+        path: The header at work.
+        libraries: The compiled code of all headers, by their paths.
+        function: One of a module.
+        arguments: Its own, besides `watch`.
+        name: Of the AQM, for messages.
+        watch: Called now and then.
+    """
     beside = _free()
-    found: T = beside.call(request, discipline.name, watch)
+    request = (os.getcwd(), libraries, path, function, arguments, watch is not None)
+    found: T = beside.call(request, name, watch)
     _idle.append((os.getpid(), beside))
     return found
+
+
+def _of_links(scenario: AnyScenario) -> list[Discipline]:
+    """The disciplines of a network's links that have one of their own."""
+    links = scenario.links.values() if isinstance(scenario, NetworkScenario) else ()
+    return [each.discipline for each in links if each.discipline is not None]
 
 
 def _library(discipline: Discipline) -> tuple[str, bytes] | None:
@@ -135,12 +182,13 @@ class _Beside:
 
     def call(self, request: object, name: str, watch: Watch | None) -> Any:
         """Have a function called."""
-        done = False
+        done = interrupted = False
         try:
             self._send(request)
             try:
                 found = self._result(watch, name)
             except KeyboardInterrupt:
+                interrupted = True
                 found = self._interrupted(name)
             done = True
             return found
@@ -148,12 +196,14 @@ class _Beside:
             done = True
             raise raised.error from None
         finally:
-            if not done:
+            # what it was told after Ctrl-C must not reach another run
+            if interrupted or not done:
                 self.end()
 
     def _interrupted(self, name: str) -> Any:
         """What is finished by now; the run gets Ctrl-C and some time to end."""
-        self._process.send_signal(signal.SIGINT)
+        # no signal: one that comes before the run has begun there would be lost
+        self._send("interrupt")
         with suppress(queue.Empty, KeyboardInterrupt):
             return self._result(None, name, _GRACE_S)
         self._send("inside")
@@ -237,12 +287,16 @@ def serve() -> None:
             told.flush()
 
     requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    begun = threading.Event()
 
     def listen() -> None:
         with suppress(EOFError, OSError):
             while True:
                 request = pickle.load(sys.stdin.buffer)
-                if request == "inside":
+                if request == "interrupt":
+                    begun.wait()
+                    os.kill(os.getpid(), signal.SIGINT)
+                elif request == "inside":
                     tell("inside", _engine.aqm_class(header[-1]).inside)
                 else:
                     requests.put(request)
@@ -255,6 +309,7 @@ def serve() -> None:
         header.append(path)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
+            begun.set()
             os.chdir(folder)
             for place, library in libraries.items():
                 _engine.adopt_library(place, library)
@@ -265,4 +320,5 @@ def serve() -> None:
         except BaseException as error:
             answer = ("raised", error)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        begun.clear()
         tell(*answer)

@@ -120,7 +120,7 @@ class Aqm:
     @property
     def has_drop_function(self) -> bool:
         """Whether the drop probability depends on the average queue alone."""
-        return self.engine.drop_probability(np.zeros(1)) is not None
+        return self._ask("drop_probability", np.zeros(1)) is not None
 
     def drop_probability(self, average: ArrayLike) -> NDArray[np.float64]:
         """The drop function.
@@ -134,9 +134,8 @@ class Aqm:
         Raises:
             SluiceError: If the AQM has no drop function that depends on its average alone.
         """
-        probabilities = self.engine.drop_probability(
-            np.atleast_1d(np.asarray(average, dtype=np.float64))
-        )
+        averages = np.atleast_1d(np.asarray(average, dtype=np.float64))
+        probabilities = self._ask("drop_probability", averages)
         if probabilities is None:
             raise SluiceError(f"{self.name} has no drop function that depends on an average alone")
         return probabilities
@@ -154,10 +153,16 @@ class Aqm:
         Raises:
             SluiceError: If the AQM holds no average.
         """
-        averages = self.engine.open_loop(np.asarray(queue, dtype=np.uint32), interval_ns)
+        averages = self._ask("open_loop", np.asarray(queue, dtype=np.uint32), interval_ns)
         if averages is None:
             raise SluiceError(f"{self.name} holds no average queue")
         return averages
+
+    def _ask(self, method: str, *arguments: object) -> NDArray[np.float64] | None:
+        from sluicegate import apart  # which imports this module
+
+        found: NDArray[np.float64] | None = apart.ask(self, method, *arguments)
+        return found
 
 
 class PythonAqm:

@@ -165,6 +165,24 @@ def tried(gate: Daemon) -> dict[str, Any]:
             "answers": {what: int(error) for what, error in answers}}  # fmt: skip
 
 
+def changed_view() -> dict[str, Any]:
+    """A gate whose AQM, a header, changes its view, which its trial did not show."""
+    header = FOLDER / "shorter.h"
+    text = (ROOT / "tests" / "shorter.h").read_text()
+    late = "if (view->limit_packets == 777) ((struct aqm_view *)(u64)view)->queue_packets = 9;"
+    header.write_text(text.replace("(void)s;", f"(void)s; {late}"))
+    gate = Gate("closed", "--aqm", str(header), "--rate", "20e6", "--limit", "777",
+                "--interval", "0.1")  # fmt: skip
+    assert gate.process.stderr is not None
+    far, near = receiver(), sender()
+    near.send(datagram(1))
+    first = gate.process.stderr.readline()
+    for number in range(2, 50):
+        near.send(datagram(number))
+    got = len(Got().drain(far, 0.5).numbers)
+    return {"first": first, "got": got, **gate.end()}
+
+
 INTRUDER = ("--rate", "10e6", "--limit", "54321", "--jsonl", str(FOLDER / "lines"),
             "--metrics", f"unix:{FOLDER / 'metrics'}")  # fmt: skip
 
@@ -248,8 +266,8 @@ def where_unknown() -> dict[str, Any]:
     return where("2e6", 0.3)
 
 
-EXPERIMENTS = [watched, fenced, tried_over_nfqueue, shares, memory, where_here, where_behind,
-               where_elsewhere, where_unknown]  # fmt: skip
+EXPERIMENTS = [watched, fenced, changed_view, tried_over_nfqueue, shares, memory, where_here,
+               where_behind, where_elsewhere, where_unknown]  # fmt: skip
 
 
 if __name__ == "__main__":

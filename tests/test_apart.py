@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import sluicegate as sg
-from sluicegate import apart
+from sluicegate import apart, cli
 
 HEADER = (Path(__file__).parent / "shorter.h").read_text()
 SCENARIO = """
@@ -92,6 +92,20 @@ def test_a_fault_after_the_trial_is_told(given, file, code, words):
     assert simulate(file)["queue_mean"].value > 0
 
 
+def test_a_header_of_another_link_runs_beside_too(given):
+    given(LATE.format("__builtin_trap();"))
+    text = Path("network.toml").read_text().replace('"shorter.h"', '"drop_tail"')
+    text = text.replace("rate_bps = 1e6", "rate_bps = 1e6, two_way = true")
+    text += '[links."right -> left"]\ndiscipline = { aqm = "shorter.h" }\n'
+    Path("network.toml").write_text(text)
+    with pytest.raises(sg.SluiceError) as told:
+        sg.network.simulate("network.toml")
+    assert "shorter.h: shorter_arrive gives up" in str(told.value)
+    given("")
+    Path("network.toml").write_text(text)
+    assert sg.network.simulate("network.toml")["queue_mean"].value > 0
+
+
 def test_a_view_that_is_changed_after_the_trial_is_told(given):
     file = given(LATE.format("((struct aqm_view *)(u64)view)->queue_packets = 9;"))
     words = "shorter.h: shorter_arrive changes the view, which is not its own; it only reads it"
@@ -133,18 +147,18 @@ def wait_for(what):
     raise AssertionError("it never came")
 
 
+def ticks(process):
+    """Return the processor time of a process: one that does not wait is in a loop."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11])
+
+
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 def test_ctrl_c_ends_a_loop_without_end_and_says_where(given, tmp_path):
     given(LATE.format('for (;;) __asm__ volatile("");'))
     command = start(tmp_path, "compare", "scenario.toml", "--no-report")
     (child,) = wait_for(lambda: beside(command.pid))
-
-    def loops():
-        # processor time of the process, in ticks: it does not wait, and so it is in the loop
-        fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
-        return int(fields[11]) > 300
-
-    wait_for(loops)
+    wait_for(lambda: ticks(child) > 300)
     command.send_signal(signal.SIGINT)
     _, said = command.communicate(timeout=60)
     assert command.returncode == 130
@@ -155,11 +169,13 @@ def test_ctrl_c_ends_a_loop_without_end_and_says_where(given, tmp_path):
     assert not Path(f"/proc/{child}").exists()
 
 
-def test_ctrl_c_keeps_what_is_finished(given, tmp_path):
+# at once: the process beside has hardly started, and the run has not begun there
+@pytest.mark.parametrize("after_s", [0, 3])
+def test_ctrl_c_keeps_what_is_finished(given, tmp_path, after_s):
     given("", slots=10**12)
     command = start(tmp_path, "simulate", "scenario.toml")
     wait_for(lambda: beside(command.pid))
-    time.sleep(3)
+    time.sleep(after_s)
     command.send_signal(signal.SIGINT)
     out, said = command.communicate(timeout=60)
     assert command.returncode == 130, said
@@ -208,3 +224,77 @@ def test_a_header_that_is_a_pipe_is_refused(given, tmp_path):
     os.mkfifo(tmp_path / "shorter.h")
     with pytest.raises(sg.SluiceError, match="is a pipe or a device and must be a file"):
         sg.load("scenario.toml")
+
+
+# --- the exact chain, and what explains an AQM: they ask for the drop function only
+
+CHAIN = """
+slots = 1000
+arrivals = { kind = "geometric", rate = 0.4 }
+service = { kind = "geometric", mu = 0.5 }
+queue = { limit = 30 }
+[[disciplines]]
+aqm = "red.h"
+label = "red"
+params = { min_th = 7, max_th = 20, max_p = 0.1, spacing = "independent", idle_decay = false }
+"""
+# the trial has other thresholds
+ONLY_HERE = "if (config->drop_function.min_th == fixed_from_u32(7)) {{ {} }}"
+LOOP = 'for (;;) __asm__ volatile("");'
+ASKING = {
+    "chain": ["chain", "chain.toml"],
+    "compare": ["compare", "chain.toml", "--world", "chain", "--no-report"],
+    "aqm": ["aqm", "red.h", "--set", "min_th=7", "--set", "max_th=20"],
+    "plot": ["aqm", "red.h", "--set", "min_th=7", "--set", "max_th=20", "--plot", "red.svg"],
+}
+
+
+@pytest.fixture
+def given_red(tmp_path, monkeypatch, root):
+    """Return a function that writes a RED of one's own with some code in its drop function."""
+    monkeypatch.chdir(tmp_path)
+    text = (root / "aqm" / "red.h").read_text()
+    start = re.search(r"red_drop_probability\([^{]*\{\n", text).end()
+
+    def write(code):
+        (tmp_path / "red.h").write_text(text[:start] + ONLY_HERE.format(code) + text[start:])
+        (tmp_path / "chain.toml").write_text(CHAIN)
+
+    return write
+
+
+def test_the_chain_of_a_header_and_its_drop_function_are_those_of_the_package(given_red):
+    given_red("")
+    own = sg.load("chain.toml")
+    package = own.replace({"disciplines.0.aqm": "red"})
+    assert sg.chain.solve(own).record.measures == sg.chain.solve(package).record.measures
+    for mine, known in [(each.disciplines[0].configured for each in (own, package))]:
+        averages = [0, 6.9, 12.3, 19.9, 40]
+        assert (mine.drop_probability(averages) == known.drop_probability(averages)).all()
+        assert (mine.open_loop([3, 50, 9]) == known.open_loop([3, 50, 9])).all()
+
+
+@pytest.mark.parametrize("command", ASKING)
+def test_a_fault_in_a_drop_function_ends_only_its_process(given_red, command, capsys):
+    given_red("__builtin_trap();")
+    assert cli.main([*ASKING[command], *(["--out", "out"] if command == "chain" else [])]) == 1
+    assert capsys.readouterr().err == (
+        "error: red.h: red_drop_probability gives up (a trap, or code that must not be reached) "
+        "(in a run of red, which was ended)\n"
+    )
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+@pytest.mark.parametrize("command", ASKING)
+def test_ctrl_c_ends_a_drop_function_without_end(given_red, command, tmp_path):
+    given_red(LOOP)
+    started = start(tmp_path, *ASKING[command])
+    (child,) = wait_for(lambda: beside(started.pid))
+    wait_for(lambda: ticks(child) > 300)
+    started.send_signal(signal.SIGINT)
+    _, said = started.communicate(timeout=60)
+    assert started.returncode == 130
+    assert said.endswith(
+        "error: interrupted: red: red_drop_probability did not come to an end; its process was "
+        "ended\n"
+    )

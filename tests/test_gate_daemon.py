@@ -45,6 +45,18 @@ def test_a_reload_reads_what_stands_beside_the_scenario_and_nothing_else():
     assert elsewhere.endswith("elsewhere/shorter.h: Permission denied")
 
 
+def test_an_aqm_that_changes_its_view_is_told_of_once_and_harms_no_packet():
+    found = measured("changed_view")
+    assert found["first"] == (
+        "sluiced: shorter.h: shorter_arrive changes the view, which is not its own; it only reads "
+        "it; other worlds refuse such a run\n"
+    )
+    assert found["exit"] == 0
+    assert found["got"] == found["released"] == 49
+    # not again, however many packets come
+    assert found["said"] == ""
+
+
 def test_it_keeps_one_capability_and_gets_nothing_else():
     it_may_do_no_more(measured("tried_over_nfqueue"), CAP_NET_ADMIN)
 

@@ -95,6 +95,21 @@ def test_a_replay_tells_what_the_reader_left_out(gateway, tmp_path):
     assert f"arrivals   {len(packets) - 1} packets" in done.stdout
 
 
+def test_a_replay_with_an_aqm_that_changes_its_view_is_refused(gateway, tmp_path, root):
+    text = (root / "tests" / "shorter.h").read_text()
+    # the trial has other limits
+    late = "if (view->limit_packets == 777) ((struct aqm_view *)(u64)view)->queue_packets = 9;"
+    (tmp_path / "shorter.h").write_text(text.replace("(void)s;", f"(void)s; {late}"))
+    of = ("replay", gateway, "--aqm", tmp_path / "shorter.h", "--rate", "1e6")
+    assert sluiced(*of, "--limit", "776").returncode == 0
+    done = sluiced(*of, "--limit", "777")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "sluiced: shorter.h: shorter_arrive changes the view, which is not its own; it only reads "
+        "it\n"
+    )
+
+
 def limited(file_bytes):
     """Before a program starts: no file of its gets longer than this."""
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))

@@ -111,6 +111,9 @@ pub fn run(options: &ReplayOptions) -> Result<(), Failure> {
             (measures, end(log, path))
         }
     };
+    if let Some(wrong) = settings.wrong() {
+        return Err(Failure(wrong));
+    }
     let written = options.json.as_ref().map_or(Ok(()), |path| {
         let json = format!("{:#}\n", measures.json());
         write_whole(&create(path)?, path, json.as_bytes())

@@ -206,6 +206,7 @@ pub(crate) fn route(
         looked_ns: 0,
         rested_ns: 0,
         service: Service::default(),
+        told_wrong: None,
     };
     if !fenced {
         announce("this kernel has no Landlock: what files it opens is not restricted\n");
@@ -213,6 +214,7 @@ pub(crate) fn route(
     daemon.tell_start();
     let worked = daemon.work().map_err(gone);
     // report all counts so far, no matter what ended the router
+    daemon.tell_wrong();
     let records = match daemon.end().and_then(|()| daemon.records()) {
         Ok(records) => records,
         Err(error) => return worked.and(Err(gone(error))),
@@ -247,6 +249,8 @@ struct Daemon<'a, P> {
     looked_ns: u64,
     rested_ns: u64,
     service: Service,
+    /// What a user's AQM was last told to do wrong.
+    told_wrong: Option<String>,
 }
 
 impl<P: DataPlane> Daemon<'_, P> {
@@ -277,6 +281,7 @@ impl<P: DataPlane> Daemon<'_, P> {
             if now_ns >= self.next_record_ns {
                 let records = self.records()?;
                 self.telemetry.record(records);
+                self.tell_wrong();
                 let interval_ns = (self.options.interval * 1e9) as u64;
                 self.next_record_ns = now_ns - now_ns % interval_ns + interval_ns;
             }
@@ -344,6 +349,18 @@ impl<P: DataPlane> Daemon<'_, P> {
         }
         self.rested_ns = self.rested_ns.saturating_sub(since_ns);
         true
+    }
+
+    /// Tells what a user's AQM does wrong, once. Packets are not harmed: it sees a copy of its view,
+    /// and what is no verdict admits the packet.
+    fn tell_wrong(&mut self) {
+        let wrong = self.settings.wrong();
+        if let Some(what) = wrong.as_ref().filter(|_| wrong != self.told_wrong) {
+            let told = format!("{what}; other worlds refuse such a run");
+            say(&told);
+            self.service.status(&told);
+            self.told_wrong = wrong;
+        }
     }
 
     fn records(&mut self) -> io::Result<Vec<Record>> {

@@ -138,6 +138,11 @@ impl Settings {
             .flatten()
             .collect()
     }
+
+    /// What a user's AQM did wrong since it was loaded; see [`Configured::wrong`].
+    pub fn wrong(&self) -> Option<String> {
+        self.links().into_iter().find_map(|link| link.aqm.wrong())
+    }
 }
 
 fn refuse<T>(what: impl Into<String>) -> Result<T, SettingsError> {

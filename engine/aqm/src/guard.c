@@ -21,6 +21,7 @@ static const struct aqm_class *own;	/* that of the AQM, not of a preset */
 static struct aqm_class entry, guarded;
 static const char *volatile changed;	/* the function that changed the view */
 static struct sigaction before[SIGNALS];
+static volatile char telling;
 static const int faults[SIGNALS] = { SIGFPE, SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT };
 
 static struct {
@@ -151,6 +152,10 @@ static void on_fault(int number, siginfo_t *info, void *context)
 		raise(number);
 	if (!inside)
 		return;
+	/* two threads may fail at once: one says it and ends the process */
+	if (__atomic_test_and_set(&telling, __ATOMIC_RELAXED))
+		for (;;)
+			pause();
 	/* a signal handler must not use stdio */
 	for (unsigned int part = 0; part < AQM_LENGTH(parts); part++)
 		if (write(STDERR_FILENO, parts[part], strlen(parts[part])) < 0)

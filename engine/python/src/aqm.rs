@@ -175,11 +175,14 @@ impl PyConfigured {
         py: Python<'py>,
         average: PyReadonlyArray1<'py, f64>,
     ) -> Option<Bound<'py, PyArray1<f64>>> {
-        let probabilities: Option<Vec<f64>> = average
-            .as_array()
-            .iter()
-            .map(|packets| self.0.drop_probability(*packets))
-            .collect();
+        let averages = average.as_array().to_vec();
+        let asked = averages.iter();
+        // without Python's lock: a user's code may have no end
+        let probabilities: Option<Vec<f64>> = py.detach(|| {
+            asked
+                .map(|packets| self.0.drop_probability(*packets))
+                .collect()
+        });
         probabilities.map(|each| PyArray1::from_vec(py, each))
     }
 
@@ -197,14 +200,17 @@ impl PyConfigured {
             random: u64::MAX,
             ..View::default()
         };
-        let mut averages = Vec::new();
-        for queue_packets in queue.as_array() {
-            view.queue_packets = *queue_packets;
-            running.arrive(&view);
-            averages.push(running.average()?);
-            view.now_ns += interval_ns;
-        }
-        Some(PyArray1::from_vec(py, averages))
+        let queues = queue.as_array().to_vec();
+        let averages: Option<Vec<f64>> = py.detach(|| {
+            let asked = queues.iter().map(|queue_packets| {
+                view.queue_packets = *queue_packets;
+                running.arrive(&view);
+                view.now_ns += interval_ns;
+                running.average()
+            });
+            asked.collect()
+        });
+        averages.map(|each| PyArray1::from_vec(py, each))
     }
 }
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from sluicegate import _engine, apart, store
 from sluicegate.errors import SluiceError
-from sluicegate.registry import Aqm
 from sluicegate.scenario import Discipline, Scenario
 
 if TYPE_CHECKING:
@@ -54,8 +53,7 @@ def build(
     Raises:
         SluiceError: If there is no such chain, or if it needs more memory than there is.
     """
-    configured = discipline.configured
-    if isinstance(configured, Aqm) and configured.of.library:
+    if apart.is_needed(discipline.configured):
         # a fault of a user's header ends the process beside; without a state, it then has none here
         apart.run(_try, scenario, discipline, grid, watch=None)
     return _built(scenario, discipline, grid)
