@@ -16,6 +16,18 @@ _PREFIX = "sluicegate_python_aqm_"
 _MOST_BYTES = 1 << 20
 
 
+def at(text: str) -> type | None:
+    """The class at `mine.py` or `mine.py:Class`; None if the text is neither.
+
+    Raises:
+        SluiceError: As `load`.
+    """
+    if text.endswith(".py"):
+        return load(Path(text), None)
+    file, _, name = text.rpartition(":")
+    return load(Path(file), name) if file.endswith(".py") else None
+
+
 def load(path: Path, name: str | None) -> type:
     """The class of that name in a Python file, or its only AQM.
 

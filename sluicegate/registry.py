@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sluicegate import _engine
+from sluicegate import _engine, python_aqm
 from sluicegate.errors import SluiceError
 
 Value = float | str | bool
@@ -257,4 +257,6 @@ def aqm(name: str | Path | type, /, **params: Value) -> Aqm | PythonAqm:
         if params:
             raise SluiceError("a Python AQM takes its parameters itself; give none here")
         return PythonAqm(name)
+    if (found := python_aqm.at(str(name))) is not None:
+        return aqm(found, **params)
     return aqm_class(name)(**params)

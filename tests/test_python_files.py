@@ -154,9 +154,18 @@ def test_an_error_in_a_run_is_told_with_its_line(folder, capsys):
     [
         ("chain sub/mine.toml", "Python"),
         ("compare sub/mine.toml --world chain", "Python"),
+        ("compare sub/net.toml --world chain", "chain must be network"),
+        *(
+            (
+                f"compare sub/net.toml --world {world}",
+                f"must be a C header or an AQM of Sluicegate: {who} runs no Python; the worlds "
+                "slotted and network do\n",
+            )
+            for world, who in (("gate", "sluiced"), ("kernel", "sluiced"), ("twin", "Linux"))
+        ),
         ("simulate sub/mine.toml --aqm sub/one.py:w=3", "takes its parameters itself"),
         ("tune sub/mine.toml --aqm sub/one.py --vary Step.w=0..1", "Step"),
-        ("aqm sub/one.py", "Python"),
+        ("aqm sub/one.py", "sub/one.py is a Python AQM, which only runs in the worlds slotted and"),
     ],
 )
 def test_where_a_python_class_cannot_run_it_is_refused(folder, line, words, capsys):
@@ -164,6 +173,16 @@ def test_where_a_python_class_cannot_run_it_is_refused(folder, line, words, caps
     said = capsys.readouterr().err
     assert said.startswith("error: ")
     assert words in said
+
+
+def test_a_program_gets_the_same_class_by_its_path(folder):
+    for text in ("sub/one.py", "sub/two.py:Step"):
+        found = sg.aqm(text)
+        assert (found.name, found.params) == ("Step", {})
+    with pytest.raises(sg.SluiceError, match="takes its parameters itself"):
+        sg.aqm("sub/one.py", most=3)
+    with pytest.raises(sg.SluiceError, match=r"there are Step, Never; choose one"):
+        sg.aqm("sub/two.py")
 
 
 def test_a_changed_file_is_read_again(folder):

@@ -1,7 +1,7 @@
 //! Reads what users write in options, with the syntax of the command `sluice`:
 //! `NAME:KEY=VALUE,...`.
 
-use sluice_scenario::{Fields, Value};
+use sluice_scenario::{Fields, NO_PYTHON, Value};
 
 /// Keys of a discipline that are not the AQM's.
 const OF_THE_QUEUE: [&str; 4] = ["victim", "ecn", "label", "scheduler"];
@@ -37,9 +37,7 @@ pub fn discipline(text: &str) -> Result<Value, String> {
         return Err(format!("'{text}' must be NAME:KEY=VALUE,...{meant}"));
     }
     if aqm.trim().ends_with(".py") {
-        return Err(format!(
-            "{aqm}: a Python AQM runs in the command sluice only; write a C header"
-        ));
+        return Err(format!("{aqm}: {NO_PYTHON}"));
     }
     let mut fields = Fields::default();
     let mut params = Fields::default();

@@ -33,7 +33,10 @@ impl Plan {
             refuse!("queue.limit_bytes has no exact chain: it counts packets");
         }
         let Some(aqm) = discipline.configured() else {
-            refuse!("{name} has no exact chain: it is a Python class");
+            refuse!(
+                "{name} has no exact chain: it is a Python class; the worlds slotted and network \
+                 run these"
+            );
         };
         Ok(Self {
             arrivals: arrivals(&scenario.arrivals)?,

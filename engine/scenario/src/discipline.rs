@@ -37,6 +37,10 @@ pub enum AqmName {
 /// Loads a class from a Python file: the class of this name, or the only one that is an AQM.
 type Python = fn(&Path, Option<&str>) -> Result<Foreign, String>;
 
+/// What is told of a Python file where it cannot run.
+pub const NO_PYTHON: &str = "a Python AQM runs only in sluice, in the worlds slotted and network; \
+                             write a C header";
+
 static PYTHON: OnceLock<Python> = OnceLock::new();
 
 /// Sets how Python files are loaded, in a program that can.
@@ -63,9 +67,7 @@ impl AqmName {
             return Ok(Self::Named(text.to_owned()));
         };
         let path = reader.path(file);
-        let load = PYTHON.get().ok_or_else(|| {
-            format!("{file}: a Python AQM runs in the command sluice only; write a C header")
-        })?;
+        let load = PYTHON.get().ok_or_else(|| format!("{file}: {NO_PYTHON}"))?;
         let class_of = class.map_or_else(String::new, |class| format!(":{class}"));
         let place = format!("{}{class_of}", path.display());
         load(&path, class).map(|foreign| Self::Python(place, foreign))
@@ -95,6 +97,12 @@ fn compiled(path: &Path) -> Result<&'static Class, String> {
 pub fn aqm_class(name: &str) -> Result<&'static Class, String> {
     if name.ends_with(".h") {
         return compiled(Path::new(name));
+    }
+    if python_file(name).is_some() {
+        return Err(format!(
+            "{name} is a Python AQM, which only runs in the worlds slotted and network: here it must \
+             be a C header or an AQM's name"
+        ));
     }
     named(name)
 }

@@ -30,7 +30,7 @@ use std::path::Path;
 
 pub use capture::{Recorded, fingerprint};
 pub use describe::{Default, Description, FieldDescription, Kind, Union, tables};
-pub use discipline::{AqmName, Discipline, Params, aqm_class, aqm_value, set_python};
+pub use discipline::{AqmName, Discipline, NO_PYTHON, Params, aqm_class, aqm_value, set_python};
 pub use field::{Field, Named};
 pub use limits::{Bound, Limits};
 pub use network::NetworkScenario;

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sluicegate.errors import SluiceError
+from sluicegate.registry import PythonAqm
 from sluicegate.scenario import (
     DatagramFlows,
     Discipline,
@@ -84,10 +85,13 @@ def _of_links(scenario: NetworkScenario) -> Iterator[str]:
             )
 
 
-def of_discipline(discipline: Discipline) -> Iterator[str]:
-    """What `sluiced` cannot run."""
-    if not isinstance(discipline.aqm, str):
-        yield f"aqm = {discipline.name} must have a C header: sluiced runs no Python"
+def of_discipline(discipline: Discipline, where: str = "sluiced") -> Iterator[str]:
+    """What is no C header; `where` is what runs nothing else."""
+    if isinstance(discipline.configured, PythonAqm):
+        yield (
+            f"aqm = {discipline.name} must be a C header or an AQM of Sluicegate: {where} runs no "
+            "Python; the worlds slotted and network do"
+        )
 
 
 def of_flows(

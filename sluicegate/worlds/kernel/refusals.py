@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sluicegate.errors import SluiceError
 from sluicegate.lab import kernel
+from sluicegate.report.numbers import plain_number
 from sluicegate.scenario import DatagramFlows, Dumbbell, NetworkScenario, ReplayFlows
 from sluicegate.testbed.check import congestion_controls
 from sluicegate.worlds.gate.refusals import of_flows, of_topology
@@ -32,8 +33,8 @@ def refuse(
         raise SluiceError(here)
     place = "the laboratory" if here is None else "this machine"
     problems = [*of_topology(scenario, place), *_of_links(scenario, place), *more]
-    known = kernel.ready().congestion_controls if here is None else congestion_controls()
-    if isinstance(scenario.topology, Dumbbell):
+    if isinstance(scenario.topology, Dumbbell) and not problems:
+        known = kernel.ready().congestion_controls if here is None else congestion_controls()
         problems += of_flows(scenario, congestion_control, known, False)
         if here is None:
             problems += _of_speed(scenario, scenario.topology.rate_bps)
@@ -60,6 +61,6 @@ def _of_speed(scenario: NetworkScenario, rate_bps: float) -> Iterator[str]:
     ]
     if sizes and (per_s := rate_bps / 8 / min(sizes)) > _MOST_PACKETS_PER_S:
         yield (
-            f"topology.rate_bps = {rate_bps:g}: {per_s:,.0f} packets/s must be at most "
+            f"topology.rate_bps = {plain_number(rate_bps)}: {per_s:,.0f} packets/s must be at most "
             f"{_MOST_PACKETS_PER_S:,}: the laboratory's processor does 10^9 instructions a second"
         )

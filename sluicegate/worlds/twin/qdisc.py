@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from sluicegate.errors import SluiceError
-from sluicegate.registry import Value
+from sluicegate.registry import PythonAqm, Value
 from sluicegate.scenario import (
     DatagramFlows,
     Discipline,
@@ -18,6 +18,7 @@ from sluicegate.scenario import (
     ReplayFlows,
     Sfq,
 )
+from sluicegate.worlds.gate.refusals import of_discipline
 
 _BUILT_IN = ("pfifo", "bfifo", "pfifo_head_drop", "fq_codel")
 _TWINS = "drop_tail, red, ared, pie, codel, choke; codel with fq; drop_tail with sfq"
@@ -94,6 +95,9 @@ def twin(scenario: NetworkScenario, discipline: Discipline) -> str:
 def _against(scenario: NetworkScenario, discipline: Discipline) -> Iterator[str]:
     aqm = discipline.configured
     victim = discipline.victim or scenario.queue.victim
+    if isinstance(aqm, PythonAqm):
+        yield from of_discipline(discipline, "Linux")
+        return
     if aqm.name not in _FIXED:
         yield f"aqm = {aqm.name} has no twin in Linux: {_TWINS} have"
         return
