@@ -1,8 +1,10 @@
 //! The root queue of an interface, as `tc` reports it.
 
-use std::{process::Command, time::Instant};
+use std::time::Instant;
 
 use serde_json::Value;
+
+use crate::command;
 
 /// The state of a root queue.
 pub struct InterfaceQueue {
@@ -20,7 +22,7 @@ impl InterfaceQueue {
     /// Asks tc for the root queue of NAME or NAMESPACE/NAME; `None` if there is no tc, or if the
     /// interface has no queue.
     pub fn of(interface: &str) -> Option<Self> {
-        let mut tc = Command::new("tc");
+        let mut tc = command("tc");
         let name = match interface.split_once('/') {
             Some((namespace, name)) => {
                 tc.args(["-n", namespace]);

@@ -51,6 +51,7 @@ use std::{
     fs::File,
     io::{self, Write},
     path::Path,
+    process::Command,
 };
 
 /// Prints a message on stderr. An error is ignored: a closed stderr or a full disk is no reason to
@@ -92,6 +93,15 @@ pub(crate) fn write_whole(mut file: &File, path: &Path, bytes: &[u8]) -> Result<
         let Failure(what) = Failure::writing(path, &error);
         Failure(format!("{what}: it is left empty"))
     })
+}
+
+/// Returns a command that runs a program of the system, such as `nft`. It is searched for in
+/// `/usr/sbin` and `/sbin`, too, which Debian leaves out of the PATH of ordinary users.
+pub(crate) fn command(program: &str) -> Command {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = Command::new(program);
+    command.env("PATH", format!("{path}:/usr/sbin:/sbin"));
+    command
 }
 
 /// Returns this program as a word for a shell, with its own path: sudo does not search the user's

@@ -5,10 +5,10 @@
 
 use std::{
     io::Write,
-    process::{Command, Output, Stdio},
+    process::{Output, Stdio},
 };
 
-use crate::{Failure, cli::RulesOptions, nfqueue::Fail, print, program, say};
+use crate::{Failure, cli::RulesOptions, command, nfqueue::Fail, print, program, say};
 
 /// The program that sets rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -123,7 +123,7 @@ impl Rules {
             Ok(()) => return Ok(Some(Tool::Nft)),
             Err(Failure(what)) => what,
         };
-        if Command::new("iptables").arg("--version").output().is_ok() {
+        if command("iptables").arg("--version").output().is_ok() {
             return Ok(Some(Tool::Iptables));
         }
         Err(Failure(format!(
@@ -219,10 +219,9 @@ impl Rules {
     }
 
     fn try_nft(&self, options: &[&str], script: &str) -> std::io::Result<Output> {
-        let mut command = Command::new("nft");
-        command.args(options).args(["-f", "-"]);
-        command
-            .stdin(Stdio::piped())
+        let mut nft = command("nft");
+        nft.args(options).args(["-f", "-"]);
+        nft.stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -293,8 +292,8 @@ impl Rules {
     }
 }
 
-fn attempt(command: &[String]) -> std::io::Result<Output> {
-    Command::new(&command[0]).args(&command[1..]).output()
+fn attempt(words: &[String]) -> std::io::Result<Output> {
+    command(&words[0]).args(&words[1..]).output()
 }
 
 fn execute(command: &[String]) -> Result<(), Failure> {

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import platform
-import shutil
 from pathlib import Path
 
 from sluicegate.errors import SluiceError
+from sluicegate.programs import which
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 EMULATOR = "qemu-system-x86_64"
@@ -16,12 +16,12 @@ _TO_FETCH = {"apt-get": "apt", "apt-cache": "apt", "dpkg-deb": "dpkg"}
 
 def missing_to_run() -> list[str]:
     """Packages of Debian that a run lacks here."""
-    return [package for program, package in _TO_RUN.items() if not shutil.which(program)]
+    return [package for program, package in _TO_RUN.items() if not which(program)]
 
 
 def missing_to_fetch() -> list[str]:
     """Packages of Debian that fetching a kernel lacks here."""
-    lacking = [package for program, package in _TO_FETCH.items() if not shutil.which(program)]
+    lacking = [package for program, package in _TO_FETCH.items() if not which(program)]
     return lacking if KEYRING.is_file() else [*lacking, "debian-archive-keyring"]
 
 

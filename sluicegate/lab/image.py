@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import lzma
 import re
-import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from sluicegate.errors import SluiceError
 from sluicegate.lab.archive import Link, pack
 from sluicegate.lab.kernel import Kernel
+from sluicegate.programs import which
 
 SCRIPT = "lab/script"
 # The script's output and its exit status go into /out, too: all of it comes back through the
@@ -73,7 +73,7 @@ def build(
 
 
 def _program(name: str) -> Path:
-    found = shutil.which(name)
+    found = which(name)
     if found is None:
         raise SluiceError(f"{name}: there is no such program on this machine")
     return Path(found)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from sluicegate.errors import SluiceError
+from sluicegate.programs import environment, which
 from sluicegate.testbed.router import GET_PROGRAM, NO_PROGRAM, firewall, program, rule
 from sluicegate.testbed.run import entrance
 
@@ -40,7 +40,7 @@ def namespace_needs() -> list[Need]:
     commands = [
         Need(
             f"the command {name}",
-            "" if shutil.which(name) else "it is not installed",
+            "" if which(name) else "it is not installed",
             f"apt install {package}",
         )
         for name, package in _COMMANDS.items()
@@ -88,7 +88,7 @@ def daemon_needs(ipv6: bool = False) -> list[Need]:
     return [
         Need(
             f"the command {name}",
-            "" if shutil.which(name) else "it is not installed",
+            "" if which(name) else "it is not installed",
             "apt install iptables",
         ),
         Need(
@@ -126,7 +126,13 @@ def _why_no_namespaces() -> str:
 def _why_not(*command: str) -> str:
     """Why a command fails in namespaces of its own; empty if it does not."""
     try:
-        tried = subprocess.run([*entrance(), *command], capture_output=True, text=True, check=False)
+        tried = subprocess.run(
+            [*entrance(), *command],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment(),
+        )
     except SluiceError:
         return "there are no namespaces to try it in"
     return tried.stderr.strip() if tried.returncode else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import time
 from pathlib import Path
 
 from sluicegate.errors import SluiceError
+from sluicegate.programs import which
 from sluicegate.testbed.job import RouterJob, address
 
 _PROGRAM = "sluiced"
@@ -31,7 +31,7 @@ def program() -> str | None:
     for path in (given, beside):
         if path and os.access(path, os.X_OK):
             return str(path)
-    return shutil.which(_PROGRAM)
+    return which(_PROGRAM)
 
 
 def rules(job: RouterJob) -> list[list[str]]:

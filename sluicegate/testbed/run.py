@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 
 from sluicegate.errors import SluiceError
+from sluicegate.programs import environment
 from sluicegate.testbed.job import Job, Outcome
 
 # a network, a file system and processes of its own, which end with the first of these
@@ -57,6 +58,7 @@ def run(job: Job, watch: Callable[[float], None] = lambda seconds: None) -> Outc
             stderr=said,
             # Ctrl-C is for the caller, who ends the bed
             start_new_session=True,
+            env=environment(),
         )
         assert bed.stdin is not None
         assert bed.stdout is not None
