@@ -13,6 +13,7 @@ from sluicegate.advice.runs import MEASURES, Runs
 from sluicegate.advice.score import COSTS, over_scenarios
 from sluicegate.advice.search import JUDGED
 from sluicegate.advice.settings import Setting, baseline, left_out, settings
+from sluicegate.cli import main
 from sluicegate.errors import SluiceError
 
 LINK = Question(rate_bps=2e6, rtts_s=(0.02, 0.08), flows=(1, 10))
@@ -174,3 +175,53 @@ def test_an_advice_shows_itself():
     assert "<svg" in cell
     assert "How to set it" not in cell
     assert "How to set it" in found.page().html()
+
+
+def test_what_is_equally_good_comes_with_its_lines():
+    pie, codel, choke = (
+        Setting("pie", 0.02),
+        Setting("codel", 0.02, 1.0),
+        Setting("choke", 0.02, 0.1),
+    )
+    rows_of = {
+        **{each: [1.0] * 6 for each in (FQ, RED)},
+        pie: [2.0] * 6,
+        codel: [1.0] * 6,
+        choke: [1.0] * 6,
+        baseline(LINK): [9.0] * 6,
+    }
+    found = advice_of(LINK, rows_of)
+    named = words.verdict(found).partition("can tell: ")[2].partition(".")[0]
+    assert found.equally_good
+    for each in found.equally_good:
+        assert each.name in named
+        assert each in found.worth_having
+    assert pie not in found.worth_having
+
+
+def test_who_asks_for_linux_gets_no_lines_of_sluiced():
+    asked = lines(FQ, LINK)
+    assert asked.sluiced.startswith("sluiced run --fail open --rate 2e6 --limit ")
+    linux = lines(FQ, replace(LINK, linux=True))
+    assert (linux.sluiced, linux.tc) == ("", asked.tc)
+
+
+@pytest.mark.parametrize("option", ["--rate", "--upload", "--download"])
+def test_a_rate_out_of_range_names_its_option(option, capsys):
+    words = ["advise", option, "2", "--rtt", "20..80ms", "--flows", "1..10"]
+    assert main(words) == 2
+    assert capsys.readouterr().err == (
+        f"error: {option}: 2 must be between 100000 and 1e12 (bits/s); did you mean 2M?\n"
+    )
+
+
+def test_a_bar_that_is_cut_shows_the_shares_of_its_parts():
+    found = advice_of(LINK, {FQ: [1.0] * 6, baseline(LINK): [90.0] * 6})
+    ax = costs_figure(found).axes[0]
+    most = ax.get_xlim()[1]
+    last = found.parts(found.finalists[found.ranking[-1].place])
+    widths = [bars.patches[-1].get_width() for bars in ax.containers if hasattr(bars, "patches")]
+    assert sum(widths) == pytest.approx(most)
+    assert widths == pytest.approx([most * part / last.sum() for part in last])
+    (told,) = (text for text in ax.texts if "→" in text.get_text())
+    assert told.get_text() == f"{last.sum():.3g} →"

@@ -45,7 +45,7 @@ def test_a_shown_half_width_is_never_under_two_thirds_of_the_true_one():
 def test_values_are_written_as_a_scenario_would():
     assert [value_text(value) for value in (True, 2e6, 0.1, "ewma", 3)] == [
         "true",
-        "2e+06",
+        "2e6",
         "0.1",
         "ewma",
         "3",

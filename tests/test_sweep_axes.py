@@ -8,6 +8,7 @@ from test_sweep import SHORT
 import sluicegate as sg
 from sluicegate.cli import main
 from sluicegate.scenario import network
+from sluicegate.sweeps.page import sweep_page
 from sluicegate.sweeps.plan import Plan
 from sluicegate.sweeps.words import path_label
 from sluicegate.worlds.network import simulate
@@ -95,8 +96,8 @@ def test_a_map_over_values_that_are_no_numbers_keeps_their_order(scenario):
     ],
 )
 def test_what_cannot_be_drawn_is_refused_before_anything_is_run(scenario, words, message, capsys):
-    words = ["--figure", "a.pdf", *words, "--vary", "rtt=20ms,30ms", "--out", "out"]
-    assert run(*words) in (1, 2)
+    figure = [] if "--figure" in words else ["--figure", "a.pdf"]
+    assert run(*figure, *words, "--vary", "rtt=20ms,30ms", "--out", "out") in (1, 2)
     assert message in capsys.readouterr().err
     assert not Path("out").exists()
 
@@ -242,3 +243,54 @@ def test_what_is_drawn_is_in_the_table_and_measures_choose_it(scenario, capsys):
     assert main(["results", "out", "--measures", "mark_ratio", "--csv", "means.csv"]) == 0
     columns = Path("means.csv").read_text().splitlines()[0]
     assert columns == "discipline,world,rtt,time_unit,runs,mark_ratio,mark_ratio_half_width"
+
+
+def test_the_vertical_axis_is_logarithmic_on_request(scenario, monkeypatch, capsys):
+    drawn = []
+    monkeypatch.setattr("sluicegate.sweeps.figures.save", lambda figure, _: drawn.append(figure))
+    words = ["--vary", "rtt=20ms,30ms", "--out", "out", "--figure", "a.pdf"]
+    assert run(*words) == 0
+    assert run(*words, "--yscale", "log") == 0
+    assert [figure.axes[0].get_yscale() for figure in drawn] == ["linear", "log"]
+    assert main(["results", "out", *words[-2:], "--y", "mark_ratio", "--yscale", "log"]) == 1
+    message = "y = mark_ratio has values that are not above 0: no logarithmic axis has them"
+    assert message in capsys.readouterr().err
+    with pytest.raises(sg.SluiceError, match="a heat map has no scale: leave out yscale"):
+        sg.Sweep("out").figure("rtt", "rtt", colour="loss_ratio", yscale="log")
+
+
+def test_a_program_chooses_the_measures_of_a_sweep_as_those_of_a_comparison(scenario):
+    assert run("--vary", "rtt=20ms,30ms", "--out", "out") == 0
+    usual = sg.Sweep("out")
+    chosen = usual.showing("mark_ratio", "queue_mean")
+    assert "p99 sojourn" in usual._repr_html_()
+    html = chosen._repr_html_()
+    assert "marked" in html
+    assert "p99 sojourn" not in html
+    with pytest.raises(sg.SluiceError, match="p99"):
+        usual.showing("p99")
+
+
+def test_a_sweep_tells_what_a_comparison_tells(scenario, capsys):
+    words = ["--vary", "topology.rate_bps=1M,2M,200M", "--out", "out"]
+    told = (
+        "1 of 6 runs, such as drop_tail, topology rate = 2e6: left -> right is 39 % busy at most: "
+        "it is no bottleneck.\n"
+    )
+    assert run(*words) == 0
+    assert capsys.readouterr().err == told
+    # what was found before is told again, and of what is shown only
+    assert main(["results", "out"]) == 0
+    assert capsys.readouterr().err == told
+    assert main(["results", "out", "--where", "topology.rate_bps=1M"]) == 0
+    assert capsys.readouterr().err == ""
+    assert told.rstrip() in sweep_page(sg.Sweep("out"), None).html().replace("&gt;", ">")
+
+
+def test_an_interval_is_explained_where_there_is_one(scenario, capsys):
+    explained = "±: half width of 95 % intervals"
+    words = ["--vary", "rtt=20ms,30ms", "--aqm", "red:min_th=1,max_th=4,w=0.5", "--out"]
+    assert run(*words, "one") == 0
+    assert explained not in capsys.readouterr().out
+    assert run("--vary", "seed=1..2", *words, "two") == 0
+    assert explained in capsys.readouterr().out

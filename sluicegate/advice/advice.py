@@ -95,14 +95,23 @@ class Advice:
 
     @property
     def worth_having(self) -> list[Setting]:
-        """The choice and the two next best AQMs, one setting of each."""
+        """The choice, what is equally good, and the two next best AQMs, one setting of each."""
         found: dict[str, Setting] = {}
         for each in self.ranking:
             setting = self.finalists[each.place]
             found.setdefault(setting.family, setting)
-        chosen = list(found.values())[:3]
+        chosen = list(dict.fromkeys([*list(found.values())[:3], *self.equally_good]))
         linux = self.best_of_linux
         return chosen if linux is None or linux in chosen else [*chosen, linux]
+
+    @property
+    def equally_good(self) -> list[Setting]:
+        """The settings that these runs cannot tell from the choice."""
+        return [
+            self.finalists[each.place]
+            for each in self.ranking
+            if each.behind is not None and not each.is_told_apart
+        ]
 
     @cached_property
     def best_of_linux(self) -> Setting | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from sluicegate.advice.question import Direction, Question
 from sluicegate.advice.settings import Setting
 from sluicegate.errors import SluiceError
+from sluicegate.report.numbers import plain_number
 from sluicegate.scenario import Discipline
 
 # the shaper's burst, s, and the least burst of `tbf`, bytes
@@ -27,7 +28,7 @@ class Lines:
     """How a setting is put in force.
 
     Attributes:
-        sluiced: Its command.
+        sluiced: Its command; empty where only what Linux has was asked for.
         tc: Commands for the interface `DEV`; empty where Linux has no such qdisc.
         undo: Commands that take those back, which must be done before others are set.
         why_no_tc: Why there are no `tc` commands; empty if there are.
@@ -44,14 +45,15 @@ def lines(setting: Setting, link: Question) -> Lines:
     discipline = setting.discipline(link)
     queue = setting.queue(link)
     command = (
-        f"sluiced run --fail open --rate {link.rate_bps:g} --limit {queue.limit} "
+        f"sluiced run --fail open --rate {plain_number(link.rate_bps)} --limit {queue.limit} "
         f"--aqm {aqm_option(discipline, ecn=link.ecn)}"
     )
     try:
         words = setting.qdisc(link)
     except SluiceError as error:
         return Lines(command, (), (), "; ".join(str(error).splitlines()))
-    return Lines(command, tuple(_shaped(words, link)), _UNDO[link.direction], "")
+    of_sluiced = "" if link.linux else command
+    return Lines(of_sluiced, tuple(_shaped(words, link)), _UNDO[link.direction], "")
 
 
 def aqm_option(discipline: Discipline, *, ecn: bool) -> str:

@@ -103,7 +103,8 @@ def _lines(page: Page, advice: Advice) -> None:
     for each in advice.worth_having:
         found = lines(each, advice.question)
         page.heading(each.name)
-        page.commands([found.sluiced])
+        if found.sluiced:
+            page.commands([found.sluiced])
         if found.tc:
             page.commands(found.tc)
             undo = found.undo
@@ -130,7 +131,7 @@ def _settings(page: Page, advice: Advice) -> None:
         costs_figure(advice),
         _of_link("What the score is made of", advice),
         "Each part of a bar is the mean share of this cost in the scores of the scenarios. A bar "
-        "with an arrow is cut.",
+        "with an arrow is cut: it shows the shares of its parts.",
         "; ".join(f"{row[0]}: {row[1]}" for row in rows.setting_cells(advice)) + ".",
     )
 

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
 from sluicegate.advice.advice import Advice
-from sluicegate.advice.runs import FloatArray
 from sluicegate.advice.score import COSTS, weights
 from sluicegate.advice.search import JUDGED
 from sluicegate.advice.settings import Setting
@@ -34,37 +32,39 @@ def costs_figure(advice: Advice) -> Figure:
     ax = figure.subplots()
     order = [advice.finalists[each.place] for each in advice.ranking]
     parts = np.array([advice.parts(each) for each in order])
+    errors = np.array([each.score.half_width or 0.0 for each in advice.ranking])
+    scores = parts.sum(axis=1)
+    most = _CUT * float(scores[:-1].max(initial=0.0))
+    # of a last bar beside which nothing is to be seen of the others, the shares of its parts
+    is_cut = len(scores) > 1 and scores[-1] > most
+    if is_cut:
+        parts[-1] *= most / scores[-1]
+        errors[-1] = np.nan
     colour = colours(list(COSTS))
     rows = np.arange(len(order))[::-1]
     left = np.zeros(len(order))
     for place, name in enumerate(COSTS):
         ax.barh(rows, parts[:, place], left=left, color=colour[name], label=name, height=0.62)
         left += parts[:, place]
-    errors = [each.score.half_width or 0.0 for each in advice.ranking]
     ax.errorbar(left, rows, xerr=errors, color=GREY, ls="", capsize=3, lw=1.2)
-    _cut(ax, left, rows)
+    if is_cut:
+        ax.set_xlim(0, most)
+        ax.annotate(
+            f"{scores[-1]:.3g} →",
+            (most, rows[-1]),
+            (-4, 0),
+            textcoords="offset points",
+            ha="right",
+            va="center",
+            fontsize=9,
+            # on whatever colour the last part has
+            bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none"},
+        )
     ax.set_yticks(rows, [each.name for each in order], fontsize=9)
     ax.set_xlabel("score (less is better)")
     ax.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside right upper", frameon=False, fontsize=9)
     return figure
-
-
-def _cut(ax: Axes, scores: FloatArray, rows: NDArray[np.int64]) -> None:
-    """Cut the last bar, with its score in words, if else nothing is to be seen of the others."""
-    others = float(scores[:-1].max(initial=0.0))
-    if len(scores) > 1 and scores[-1] > _CUT * others:
-        ax.set_xlim(0, _CUT * others)
-        ax.annotate(
-            f"{scores[-1]:.3g} →",
-            (_CUT * others, rows[-1]),
-            (-4, 0),
-            textcoords="offset points",
-            ha="right",
-            va="center",
-            color="white",
-            fontsize=9,
-        )
 
 
 def change_figure(advices: Sequence[Advice]) -> Figure:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from sluicegate.errors import SluiceError
+from sluicegate.report.numbers import plain_number
 from sluicegate.scenario import CongestionControl, Tcp
 
 Prefer: TypeAlias = Literal["balanced", "delay", "loss", "throughput"]
@@ -16,7 +17,7 @@ _MOST_RTT_S = 10.0
 # packet times added to a round trip: on a slow link, one of few packets says little
 _LEAST_PACKETS = 10
 _MOST_FLOWS = 1_000_000
-_RATES = (1e5, 1e12)
+RATES_BPS = (1e5, 1e12)
 # packets; the largest buffer of any setting
 MOST_BUFFER = 100_000
 
@@ -71,9 +72,10 @@ class Question:
         Raises:
             SluiceError: If a value makes no sense.
         """
-        if not _RATES[0] <= self.rate_bps <= _RATES[1]:
+        if not RATES_BPS[0] <= self.rate_bps <= RATES_BPS[1]:
             raise SluiceError(
-                f"rate = {self.rate_bps:g} must be between {_RATES[0]:g} and {_RATES[1]:g} (bits/s)"
+                f"rate = {plain_number(self.rate_bps)} must be between "
+                f"{plain_number(RATES_BPS[0])} and {plain_number(RATES_BPS[1])} (bits/s)"
             )
         _check_range("rtt", self.rtts_s, _MOST_RTT_S, "s")
         _check_range("flows", self.flows, _MOST_FLOWS, "flows")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 from sluicegate._engine import quantity
+from sluicegate.advice.question import RATES_BPS
 from sluicegate.errors import UsageError
+from sluicegate.report.numbers import plain_number
 
 _NUMBER = r"(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)"
 _TIMES = re.compile(rf"{_NUMBER}\s*(us|ms|s)?(?:\.\.{_NUMBER})?\s*(us|ms|s)?")
@@ -22,6 +24,13 @@ def rate_bps(text: str, option: str) -> float:
     found = quantity(text, "bits/s")
     if found is None:
         raise UsageError(f"{option}: {text!r} must be a rate in bits/s, such as 2M, 50e6 or 10G")
+    least, most = RATES_BPS
+    if not least <= found <= most:
+        meant = f"; did you mean {text.strip()}M?" if text.strip().isdecimal() else ""
+        raise UsageError(
+            f"{option}: {text} must be between {plain_number(least)} and {plain_number(most)} "
+            f"(bits/s){meant}"
+        )
     return found
 
 

@@ -27,12 +27,7 @@ def verdict(advice: Advice) -> str:
     """The recommendation in a few sentences, none of which contradicts the tables."""
     choice = advice.choice
     told = f"Take {choice.name}."
-    alike = [
-        advice.finalists[each.place].name
-        for each in advice.ranking
-        if each.behind is not None and not each.is_told_apart
-    ]
-    if alike:
+    if alike := [each.name for each in advice.equally_good]:
         told += f" Equally good, as far as these runs can tell: {', '.join(alike)}."
     if better := advice.better_than_choice:
         parts = "; ".join(f"{case.name}: {setting.name}" for case, setting in better)

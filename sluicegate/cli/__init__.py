@@ -12,6 +12,7 @@ import typer
 from typer.exceptions import TyperException
 
 from sluicegate import python_aqm
+from sluicegate.cli import once
 from sluicegate.errors import InterruptError, SluiceError, UsageError
 from sluicegate.extras import EXTRAS, lacking
 from sluicegate.interrupt import end_at_once, raise_again
@@ -171,7 +172,7 @@ def _application(arguments: list[str]) -> typer.Typer:
     for name in called or _COMMANDS:
         module, examples = _COMMANDS[name]
         function = getattr(import_module(f"sluicegate.cli.{module}"), name)
-        app.command(epilog=_examples(*examples))(function)
+        app.command(cls=once.Command, epilog=_examples(*examples))(function)
     return app
 
 

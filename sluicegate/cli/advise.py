@@ -272,18 +272,19 @@ def _print_answer(advice: Advice, *, alone: bool) -> None:
     screen.print(escape(words.change(advice)))
     screen.print(escape(words.PLACES[advice.question.direction]))
     undo: Sequence[str] = ()
-    # of both directions, the page has the others
     linux = advice.best_of_linux or advice.choice
     for each in advice.worth_having if alone else dict.fromkeys([advice.choice, linux]):
         found = lines(each, advice.question)
         screen.print(f"\n[bold]{escape(each.name)}[/]")
-        for line in (found.sluiced, *found.tc):
+        for line in filter(None, (found.sluiced, *found.tc)):
             # to be copied
             screen.print(f"  {escape(line)}", soft_wrap=True)
         if found.why_no_tc:
             screen.print(f"  no tc commands: {escape(found.why_no_tc)}", soft_wrap=True)
         if found.tc:
             undo = found.undo
+    if not alone:
+        screen.print("\nThe page has the lines of the others.", style="dim")
     if undo:
         screen.print(f"\n{escape(words.UNDO)}")
         for line in undo:

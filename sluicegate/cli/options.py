@@ -177,6 +177,14 @@ XScale = Annotated[
         show_default=False,
     ),
 ]
+YScale = Annotated[
+    Literal["linear", "log"] | None,
+    typer.Option(
+        "--yscale",
+        help="Scale of the vertical axis. If not given: linear.",
+        show_default=False,
+    ),
+]
 
 
 def measures(text: str | None) -> list[str]:

@@ -20,7 +20,7 @@ from sluicegate.report.latex import latex_table
 from sluicegate.report.numbers import number_text
 from sluicegate.report.terminal import terminal_table
 from sluicegate.sweeps import Sweep
-from sluicegate.sweeps.tables import mean_rows, progress_text
+from sluicegate.sweeps.tables import INTERVALS, has_intervals, mean_rows, progress_text
 
 _MOST_ROWS = 40
 _USUAL_Y = "sojourn_p99"
@@ -39,6 +39,7 @@ class Picture:
         xlabel: Likewise.
         ylabel: Likewise.
         xscale: Likewise.
+        yscale: Likewise.
     """
 
     path: Path | None
@@ -49,6 +50,7 @@ class Picture:
     xlabel: str | None
     ylabel: str | None
     xscale: Literal["linear", "log"] | None
+    yscale: Literal["linear", "log"] | None
 
     @property
     def measures(self) -> list[str]:
@@ -78,6 +80,7 @@ class Picture:
             xlabel=self.xlabel,
             ylabel=self.ylabel,
             xscale=self.xscale,
+            yscale=self.yscale,
         )
         save(figure, self.path)
         console().print(f"figure: {escape(str(self.path))}")
@@ -111,6 +114,7 @@ def results(
     xlabel: options.XLabel = None,
     ylabel: options.YLabel = None,
     xscale: options.XScale = None,
+    yscale: options.YScale = None,
     csv: Annotated[
         Path | None,
         typer.Option(
@@ -146,7 +150,7 @@ def results(
         _say_more(len(rows))
     else:
         chosen = options.conditions(where)
-        picture = Picture(figure, y, x, colour, width, xlabel, ylabel, xscale)
+        picture = Picture(figure, y, x, colour, width, xlabel, ylabel, xscale, yscale)
         columns = options.measures(measures)
         picture.check(found.paths)
         frame = found.means(chosen, [*columns, *picture.measures] if columns else None)
@@ -178,9 +182,10 @@ def show(
     screen.print(terminal_table(header, rows[:_MOST_ROWS]))
     _say_more(len(rows))
     done = found.query("SELECT count(*) FROM runs").item()
-    screen.print(
-        f"{progress_text(done, found.about['runs'], None)}; ±: half width of 95 % intervals"
-    )
+    said = progress_text(done, found.about["runs"], None)
+    screen.print(f"{said}; {INTERVALS}" if has_intervals(rows) else said)
+    if notes := found.notes(where):
+        console(stderr=True).print(escape("\n".join(notes)), soft_wrap=True)
     return header, rows
 
 

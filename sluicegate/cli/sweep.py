@@ -100,6 +100,7 @@ def sweep(
     xlabel: options.XLabel = None,
     ylabel: options.YLabel = None,
     xscale: options.XScale = None,
+    yscale: options.YScale = None,
     report: Annotated[
         bool, typer.Option("--report/--no-report", help="Whether to write the page report.html.")
     ] = True,
@@ -122,7 +123,7 @@ def sweep(
     conditions = options.conditions(where)
     columns = options.measures(measures)
     varied = given or table.get("vary", {})
-    picture = Picture(figure, y, x, colour, width, xlabel, ylabel, xscale)
+    picture = Picture(figure, y, x, colour, width, xlabel, ylabel, xscale, yscale)
     # before hours of runs, not after
     picture.check([path.strip() for name in varied for path in name.split(",")])
     with progress(1) as watch:

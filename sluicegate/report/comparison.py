@@ -115,8 +115,8 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
         page.figure(
             plots.sojourn_tail_figure(records),
             "How long packets wait",
-            "The time until their transmission starts, of the packets that were not lost. A curve "
-            "crosses the line p99 at the time that 99 % of the packets stay under."
+            "The time until their transmission starts, of the packets that were not lost. Where a "
+            "curve meets the dotted line p99, read the time below: 99 % of the packets waited less."
             f"{_without_times(records)}",
             seen(records, "sojourn_p99"),
         )

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from sluicegate.report.terminal import numeric_columns
 
-_NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]\d+)?"
+_NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
 # what `measure_text` and `number_text` write
 _FIGURE = re.compile(
     rf"{_NUMBER}(?: ± {_NUMBER})?|\({_NUMBER} ± {_NUMBER}\)e[-+]\d+"
     rf"|[<>] {_NUMBER}|{_NUMBER} \([<>] {_NUMBER}\)"
 )
-_POWER = re.compile(r"e([-+]\d+)")
+_POWER = re.compile(r"e([-+]?\d+)")
 _ESCAPED = str.maketrans(
     {
         **{letter: rf"\{letter}" for letter in "&%$#_{}"},

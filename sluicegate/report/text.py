@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from sluicegate.estimate import Measure
 from sluicegate.record import Record, methods
+from sluicegate.report.numbers import plain_number
 
 # larger floats have no digits after the point
 _LARGEST_WHOLE = 1e15
@@ -75,7 +76,7 @@ def value_text(value: object) -> str:
     """Write a parameter's value as a scenario would."""
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return plain_number(value) if isinstance(value, float) else str(value)
 
 
 def assignments(fields: Mapping[str, object]) -> str:
@@ -96,4 +97,6 @@ def _field_text(value: object) -> str:
 def reading_of_intervals(records: Sequence[Record]) -> str:
     """A sentence on how the intervals of simulated measures were made."""
     how = ". ".join(methods(records))
+    if all(each.half_width is None for record in records for each in record.measures.values()):
+        return f"{how}."
     return f"The figure after ± is the half width of the 95 % confidence interval ({how})."

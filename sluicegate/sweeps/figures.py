@@ -76,7 +76,7 @@ def lines(
     width: float,
     *,
     labels: tuple[str | None, str | None] = (None, None),
-    scale: Scale | None = None,
+    scales: tuple[Scale | None, Scale | None] = (None, None),
 ) -> Figure:
     """Draw a measure against what varies, or against another measure; see `Sweep.figure`."""
     measures = [name for name in (y, x) if name not in sweep.paths]
@@ -111,7 +111,10 @@ def lines(
             style = "none" if scattered else dash(place)
             _draw(ax, rows, (x, y), _places(means[x]), colour[discipline], style, text)
         _label(ax, sweep, (x, y), labels)
-        _scale(ax, means[x], x, scale)
+        _scale(ax, means[x], x, scales[0])
+        if scales[1] == "log":
+            _check_log("y", y, means[y].drop_nulls().to_numpy())
+            ax.set_yscale("log")
         ax.spines[["top", "right"]].set_visible(False)
         # long enough for the pattern of a dashed line
         figure.legend(loc="outside lower center", ncols=2, frameon=False, handlelength=3.2)
@@ -218,13 +221,20 @@ def _scale(ax: Axes, column: pl.Series, x: str, scale: Scale | None) -> None:
         ax.set_xlim(-0.5, len(places) - 0.5)
         return
     values = path_factor(x) * column.unique().sort().to_numpy().astype(float)
-    if scale == "log" and values[0] <= 0:
-        raise SluiceError(f"x = {x} has values that are not above 0: no logarithmic axis has them")
+    if scale == "log":
+        _check_log("x", x, values)
     if scale == "log" or (scale is None and x not in DEFINITIONS and _spans_decades(values)):
         ax.set_xscale("log")
         if x not in DEFINITIONS and len(values) <= _MOST_TICKS:
             ax.set_xticks(values, [f"{value:.3g}" for value in values])
             ax.minorticks_off()
+
+
+def _check_log(axis: str, name: str, values: FloatArray) -> None:
+    if (values <= 0).any():
+        raise SluiceError(
+            f"{axis} = {name} has values that are not above 0: no logarithmic axis has them"
+        )
 
 
 def _spans_decades(values: FloatArray) -> bool:

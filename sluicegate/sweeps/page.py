@@ -8,7 +8,7 @@ from sluicegate.errors import SluiceError
 from sluicegate.measures import DEFINITIONS
 from sluicegate.report.page import Page
 from sluicegate.sweeps.derived import DERIVED
-from sluicegate.sweeps.tables import mean_rows, progress_text
+from sluicegate.sweeps.tables import INTERVALS, has_intervals, mean_rows, progress_text
 from sluicegate.sweeps.words import path_is, path_label, path_words
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ def sweep_page(sweep: Sweep, left_s: float | None) -> Page:
     page = Page(about["title"] or "A sweep", progress_text(len(frame), about["runs"], left_s))
     if len(frame) < about["runs"]:
         page.text("Reload this page to see the newest results.")
+    for note in sweep.notes():
+        page.text(note)
     page.section("Results")
     means = sweep.means()
     _add_means(page, sweep, means, MOST_ROWS)
@@ -63,10 +65,9 @@ def in_notebook(sweep: Sweep) -> Page:
 def _add_means(page: Page, sweep: Sweep, means: pl.DataFrame, most: int) -> None:
     """Add the table of means, of `most` rows at the most."""
     header, rows = mean_rows(sweep, means)
-    caption = (
-        "Means over the seeds; the figure after ± is the half width of the 95 % confidence "
-        "interval."
-    )
+    caption = "Means over the seeds."
+    if has_intervals(rows):
+        caption += f" {INTERVALS}."
     if len(rows) > most:
         caption += f" The first {most} of {len(rows):,} rows: sluice results has all."
     about, keys = sweep.about, sweep.key_measures(means)

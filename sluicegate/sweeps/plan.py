@@ -259,7 +259,7 @@ class Plan:
             kinds |= {name: pl.Float64, f"{name}_half_width": pl.Float64}
             if definition.rare is not None:
                 kinds[f"{name}_bound"] = pl.Float64
-        return kinds
+        return kinds | {"notes": pl.String}
 
     def about(self) -> dict[str, Any]:
         """What the results folder says of the sweep, as types that JSON has."""

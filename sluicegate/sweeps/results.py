@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from copy import copy
 from difflib import get_close_matches
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
@@ -13,8 +15,9 @@ from sluicegate._engine import quantity
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import student_quantile
 from sluicegate.extras import require
-from sluicegate.measures import DEFINITIONS
+from sluicegate.measures import DEFINITIONS, check_names
 from sluicegate.sweeps.folder import FORMAT, Folder
+from sluicegate.sweeps.words import path_is
 
 if TYPE_CHECKING:
     from sluicegate.report.figure import Figure
@@ -37,6 +40,7 @@ class Sweep:
     """
 
     def __init__(self, folder: str | PathLike[str] | Folder) -> None:
+        self._shown: Sequence[str] = ()
         self.folder = folder if isinstance(folder, Folder) else Folder(folder)
         self.about = self.folder.about()
         if self.about["format"] != FORMAT:
@@ -44,6 +48,16 @@ class Sweep:
                 f"{self.folder.path} has results in format {self.about['format']} of sluicegate "
                 f"{self.about.get('sluicegate')}; this version reads format {FORMAT}"
             )
+
+    def showing(self, *measures: str) -> Self:
+        """The same sweep, whose tables show these measures.
+
+        Raises:
+            SluiceError: If one is no measure.
+        """
+        shown = copy(self)
+        shown._shown = check_names(measures, "measures")
+        return shown
 
     def __repr__(self) -> str:
         return f"<Sweep of {self.about['runs']:,} runs in {self.folder.path}>"
@@ -68,7 +82,8 @@ class Sweep:
 
         Columns: run (its number in the plan), discipline, world, each path that varies, identity
         (of the run, as in `Record`), time_unit (slots or s), and for each measure its value, its
-        `_half_width`, and of some its `_bound`; see `Measure`. Names with dots need double quotes.
+        `_half_width`, and of some its `_bound`; see `Measure`; and notes, what a reader of the
+        measures must know, a line each. Names with dots need double quotes.
 
         Raises:
             SluiceError: If no run is finished yet, if DuckDB is not installed, or, with its text,
@@ -103,6 +118,35 @@ class Sweep:
         # these measures are known of no run
         return found.with_columns(pl.col(pl.Null).cast(pl.Float64))
 
+    def notes(self, where: Mapping[str, object] | None = None) -> list[str]:
+        """What a reader of the measures must know, a sentence each, as comparisons tell it.
+
+        Notes that differ only in their numbers are one, of the first run that has it.
+
+        Raises:
+            SluiceError: As `selected`.
+        """
+        frame = self.selected(where)
+        # for each kind, its texts, and the runs that have one
+        kinds: dict[str, tuple[list[str], list[dict[str, Any]]]] = {}
+        # results of earlier versions have none
+        for row in frame.iter_rows(named=True) if "notes" in frame.columns else ():
+            for note in (row["notes"] or "").splitlines():
+                texts, rows = kinds.setdefault(re.sub(r"\d[\d.,e+-]*", "0", note), ([], []))
+                texts.append(note)
+                rows.append(row)
+        return [
+            texts[0]
+            if len(set(texts)) == 1 and len(rows) == len(frame)
+            else f"{len(rows):,} of {len(frame):,} runs, such as {self._words(rows[0])}: {texts[0]}"
+            for texts, rows in kinds.values()
+        ]
+
+    def _words(self, row: Mapping[str, Any]) -> str:
+        """A run, by its discipline and what varies."""
+        varied = (path_is(path, row[path], self.about) for path in self.paths)
+        return ", ".join([row["discipline"], *varied])
+
     def measures(self, frame: pl.DataFrame) -> list[str]:
         """The measures that are known of any of these runs."""
         known = [name for name in DEFINITIONS if name in frame.columns]
@@ -111,7 +155,7 @@ class Sweep:
     def key_measures(self, frame: pl.DataFrame) -> list[str]:
         """Those of them that a table shows."""
         known = self.measures(frame)
-        return [name for name in _KEY if name in known]
+        return [name for name in self._shown or _KEY if name in known]
 
     def selected(self, where: Mapping[str, object] | None = None) -> pl.DataFrame:
         """The finished runs with these values of what varies, of `discipline` or of `world`.
@@ -186,6 +230,7 @@ class Sweep:
         xlabel: str | None = None,
         ylabel: str | None = None,
         xscale: Scale | None = None,
+        yscale: Scale | None = None,
     ) -> Figure:
         """Draw a measure at the size of a journal's column.
 
@@ -203,6 +248,7 @@ class Sweep:
             ylabel: Likewise of the vertical one.
             xscale: `linear` or `log`; if None, logarithmic for values that are spread over two
                 decades by about equal ratios. Values that are no numbers have no scale.
+            yscale: Likewise of the vertical one; if None, linear.
 
         Raises:
             SluiceError: If there is no such measure or path, if values do not suit the scale, if
@@ -214,10 +260,11 @@ class Sweep:
         x = x or next(iter(self.axes), SEED)
         labels = xlabel, ylabel
         if colour is not None:
-            if xscale is not None:
-                raise SluiceError("a heat map has no scale: leave out xscale")
+            for name, scale in (("xscale", xscale), ("yscale", yscale)):
+                if scale is not None:
+                    raise SluiceError(f"a heat map has no scale: leave out {name}")
             return heat_map(self, x, y, colour, where, width, labels=labels)
-        return lines(self, y, x, where, width, labels=labels, scale=xscale)
+        return lines(self, y, x, where, width, labels=labels, scales=(xscale, yscale))
 
     def summary(self) -> dict[str, Any]:
         """What the sweep is and every finished run, as types that JSON has."""

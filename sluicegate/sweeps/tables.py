@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     from sluicegate.sweeps.results import Sweep
 
 
+# said of a table only where there is one
+INTERVALS = "±: half width of 95 % intervals"
+
+
+def has_intervals(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a table has a figure after ±."""
+    return any("±" in cell for row in rows for cell in row)
+
+
 def progress_text(done: int, planned: int, left_s: float | None) -> str:
     """How far a sweep is, in words."""
     if done >= planned:

@@ -41,7 +41,7 @@ class Done:
     """The results of a job.
 
     Attributes:
-        columns: For each simulation the columns of its measures.
+        columns: For each simulation the columns of its measures, and of its notes.
         seconds: How long all took.
         refusals: Why the store has not kept them.
     """
@@ -65,18 +65,18 @@ def work(job: Job) -> Done:
     """
     start_s = time.monotonic()
     with nullcontext() if job.keep else store.unused(), store.refusals() as refusals:
-        columns = [measured(_made(job, task)) for task in job.tasks]
+        columns = [_made(job, task) for task in job.tasks]
     return Done(columns, time.monotonic() - start_s, refusals)
 
 
-def _made(job: Job, task: Task) -> Record:
-    scenario = job.bases[task.discipline].replace(task.changes)
-    record: Record = job.worlds[task.world].run(
+def _made(job: Job, task: Task) -> dict[str, Any]:
+    scenario, world = job.bases[task.discipline].replace(task.changes), job.worlds[task.world]
+    record: Record = world.run(
         scenario, scenario.disciplines[0], threads=job.threads, tell=_silent, fresh=False
     )
     if record.interrupted:
         raise InterruptError("interrupted")
-    return record
+    return {**measured(record), "notes": "\n".join(world.notes(scenario, [record])) or None}
 
 
 def _silent(_done: float, _total: float, _stage: str = "") -> None:
