@@ -1,4 +1,3 @@
-import re
 import signal
 import struct
 import subprocess
@@ -10,23 +9,6 @@ from hypothesis import settings
 # property tests try the same cases in every run
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 settings.load_profile("repeatable")
-
-# modules with a test that takes more than some seconds: those of real routers, kernels and whole
-# commands, of long simulations, and of copies of the tree. `make check` leaves them out
-SLOW = re.compile(
-    "test_(lab|kernel|gate|router|real_worlds|bpf|wheel|docs|guides|contributing|cli|command|"
-    "advise|sweep|tune|worlds|papers|lred|network_(report|fuzz|flows|record)|store|fit|hurst|"
-    "accessibility|chain_(disciplines|losses)|chain$|stability|outputs|trace|testbed|estimate|"
-    "mutated|claims|red_sfq_rem|user_aqm|notebook)"
-)
-
-
-def pytest_collection_modifyitems(items):
-    """Mark slow tests."""
-    for item in items:
-        if SLOW.match(item.path.stem):
-            item.add_marker("slow")
-
 
 # a background job ignores SIGINT: tests of Ctrl-C would fail in it
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from sluicegate.cli import main
 from sluicegate.report.page import Page
 
-pytestmark = pytest.mark.skipif(bool(browser.MISSING), reason=browser.MISSING)
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(browser.MISSING), reason=browser.MISSING)]
 
 
 def page_of_every_part() -> Page:

@@ -20,6 +20,8 @@ from sluicegate.cli import main, syntax
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.sweeps.workers import here_or_beside
 
+pytestmark = pytest.mark.slow
+
 GATEWAY = Path(__file__).parent.parent / "captures" / "gateway.pcap"
 OFFICE = Question(rate_bps=120e6, rtts_s=(0.02, 0.1), flows=(5, 50))
 DSL = Question(rate_bps=2e6, rtts_s=(0.02, 0.08), flows=(1, 10))

@@ -10,6 +10,8 @@ from kernel_needs import needs_lab
 from sluicegate.cli import main
 from sluicegate.lab import image, kernel, machine
 
+pytestmark = pytest.mark.slow
+
 ASKED = ["--rtt", "40ms", "--flows", "5", "--control", "reno", "--limit", "200"]
 SMALL = ["--aqm", "fq_codel", "--packets", "1e6", "--workers", "1"]
 MODULES = [

@@ -11,6 +11,8 @@ from sluicegate.cli import main
 from sluicegate.errors import SluiceError
 from sluicegate.traffic import Capture
 
+pytestmark = pytest.mark.slow
+
 GATEWAY = Path(__file__).parent.parent / "captures" / "gateway.pcap"
 
 

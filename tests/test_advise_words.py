@@ -16,6 +16,8 @@ from sluicegate.advice.settings import Setting, baseline, left_out, settings
 from sluicegate.cli import main
 from sluicegate.errors import SluiceError
 
+pytestmark = pytest.mark.slow
+
 LINK = Question(rate_bps=2e6, rtts_s=(0.02, 0.08), flows=(1, 10))
 FQ, RED = Setting("fq_codel", 0.02, 1.0), Setting("gentle_red", 0.02, 0.1)
 

@@ -13,6 +13,8 @@ import pytest
 import sluicegate as sg
 from sluicegate import apart, cli
 
+pytestmark = pytest.mark.slow
+
 HEADER = (Path(__file__).parent / "shorter.h").read_text()
 SCENARIO = """
 slots = {slots}

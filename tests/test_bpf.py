@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 AQM = Path(__file__).parent.parent / "aqm"
 SLUICED = AQM.parent / ".venv" / "bin" / "sluiced"
 HEADERS = sorted(header.name for header in AQM.glob("*.h"))

@@ -9,6 +9,8 @@ import sluicegate as sg
 from sluicegate.cli import main
 from sluicegate.worlds.chain.limit import levels_for
 
+pytestmark = pytest.mark.slow
+
 RED = {"spacing": "independent", "idle_decay": False}
 
 

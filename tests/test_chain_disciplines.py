@@ -7,6 +7,8 @@ from scipy.special import stdtrit
 import sluicegate as sg
 from sluicegate.estimate import CONFIDENCE
 
+pytestmark = pytest.mark.slow
+
 FAMILY = ["red", "gentle_red", "dsred", "nlred", "lpf_oda", "redwm"]
 COUNT = 20
 SLOTS = 400_000

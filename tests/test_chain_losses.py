@@ -8,6 +8,8 @@ from intervals import assert_mean
 
 import sluicegate as sg
 
+pytestmark = pytest.mark.slow
+
 RED = {"spacing": "independent", "idle_decay": False}
 
 

@@ -11,6 +11,8 @@ from rich.console import Console
 from sluicegate.papers.claims import against, judge, less, more, ratio_of_means, within
 from sluicegate.papers.lpf_oda import open_loop
 
+pytestmark = pytest.mark.slow
+
 SEEDS = np.arange(10.0)
 
 

@@ -19,6 +19,8 @@ from sluicegate.cli import main, syntax
 from sluicegate.cli.progress import progress
 from sluicegate.papers import REPRODUCTIONS, world_of
 
+pytestmark = pytest.mark.slow
+
 SCENARIO = """
 title = "Three of a kind"
 slots = 2e4

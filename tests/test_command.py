@@ -12,6 +12,8 @@ import pytest
 from sluicegate.__main__ import main
 from sluicegate.files import write_whole
 
+pytestmark = pytest.mark.slow
+
 
 # polars replaces the signal handler when it is imported
 @pytest.mark.parametrize(

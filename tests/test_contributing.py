@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from source_copy import source_copy
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent
 

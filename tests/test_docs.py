@@ -32,6 +32,8 @@ from sluicegate.measures import DEFINITIONS
 from sluicegate.report.glossary import MEANINGS, anchor
 from sluicegate.testbed.check import missing, needs
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 COMMANDS = Path(sys.executable).parent
 GENERATED = ROOT / "docs" / "reference" / "generated"

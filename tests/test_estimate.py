@@ -12,6 +12,8 @@ from sluicegate.estimate import Measure, jackknifed
 from sluicegate.report.tables import comparison_rows, record_rows
 from sluicegate.report.text import measure_text
 
+pytestmark = pytest.mark.slow
+
 UNITS = 32
 
 

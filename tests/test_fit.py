@@ -10,6 +10,8 @@ from sluicegate.errors import SluiceError
 from sluicegate.traffic import Capture, Modulator, TrafficFit, fit_capture
 from sluicegate.traffic.plots import fit_figures
 
+pytestmark = pytest.mark.slow
+
 SHIPPED = Path(__file__).parent.parent / "captures" / "gateway.pcap"
 
 

@@ -11,6 +11,8 @@ from gate_run import ENTER, SLUICED, lacking, nothing_is_forgotten
 import sluicegate as sg
 from sluicegate.worlds import Network
 
+pytestmark = pytest.mark.slow
+
 PACKET_NS = 1_200_000  # 1500 bytes at 10 Mbit/s
 
 

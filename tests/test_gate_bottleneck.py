@@ -6,6 +6,8 @@ import pytest
 from test_gate import sluiced
 from test_gate_daemon import measured
 
+pytestmark = pytest.mark.slow
+
 
 def test_before_a_link_that_is_slower_than_the_load_it_builds_here():
     found = measured("where_here")

@@ -7,6 +7,8 @@ import gate_run
 import pytest
 from gate_run import needs_nft, nothing_is_forgotten
 
+pytestmark = pytest.mark.slow
+
 # namespaces whose other users are those of the machine
 ENTER = ["unshare", "-nmp", "--kill-child"]
 

@@ -11,6 +11,8 @@ import pytest
 from gate_run import CAP_NET_ADMIN, it_may_do_no_more
 from test_gate import ENTER, SLUICED, lacking
 
+pytestmark = pytest.mark.slow
+
 LAB = Path(__file__).with_name("gate_daemon_lab.py")
 
 

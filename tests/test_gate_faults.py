@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from gate_run import needs_nft, nothing_is_forgotten
 
+pytestmark = pytest.mark.slow
+
 
 def measured(name):
     return gate_run.measured("gate_faults_lab.py", name)

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from gate_run import SLUICED
 
+pytestmark = pytest.mark.slow
+
 NO_SPACE = "cannot write to stdout: No space left on device (os error 28)"
 FULL = Path("/dev/full")
 REPLAY = ("--aqm", "red", "--rate", "1e6")

@@ -6,6 +6,8 @@ import gate_run
 import pytest
 from gate_run import SLUICED, needs_nft, nothing_is_forgotten
 
+pytestmark = pytest.mark.slow
+
 
 def check_nothing_was_dropped(found):
     nothing_is_forgotten(found)

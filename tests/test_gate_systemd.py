@@ -56,6 +56,7 @@ server_delay_s = 0.001
 
 lacking = [package for program, package in PROGRAMS.items() if not shutil.which(program)]
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(os.geteuid() != 0, reason="a systemd takes root"),
     pytest.mark.skipif(bool(lacking), reason=f"apt install {' '.join(lacking)}"),
 ]

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 SLUICED = ROOT / ".venv" / "bin" / "sluiced"
 RECORDED = (ROOT / "gate" / "tests" / "recorded" / "top.jsonl").read_text().splitlines()

@@ -9,6 +9,8 @@ import gate_run
 import pytest
 from gate_run import ENTER, SLUICED, it_may_do_no_more, lacking, nothing_is_forgotten
 
+pytestmark = pytest.mark.slow
+
 
 def no_tun():
     """Why no TUN device can be had here; empty if one can."""

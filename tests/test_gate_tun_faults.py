@@ -7,6 +7,8 @@ import pytest
 from gate_run import nothing_is_forgotten
 from test_gate_tun import no_tun
 
+pytestmark = pytest.mark.slow
+
 NO_SPACE = "cannot write to stdout: No space left on device (os error 28)"
 
 

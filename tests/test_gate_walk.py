@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "guides" / "first-gate.md").read_text()
 SLUICED = ROOT / ".venv" / "bin" / "sluiced"

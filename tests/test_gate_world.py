@@ -22,6 +22,8 @@ from sluicegate.worlds.gate import measure, refusals
 from sluicegate.worlds.gate.lines import Lines
 from sluicegate.worlds.gate.plan import daemon, plan
 
+pytestmark = pytest.mark.slow
+
 LACKING = missing(needs())
 needs_gate = pytest.mark.skipif(bool(LACKING), reason=f"no gate here: {LACKING}")
 

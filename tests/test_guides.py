@@ -13,6 +13,8 @@ from source_copy import source_copy
 
 import sluicegate as sg
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = Path(sg.__file__).parent
 

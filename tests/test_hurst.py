@@ -6,6 +6,8 @@ from sluicegate import _engine
 from sluicegate.errors import SluiceError
 from sluicegate.traffic import HurstEstimate, rescaled_range, variance_time, wavelet
 
+pytestmark = pytest.mark.slow
+
 ESTIMATORS = [variance_time, rescaled_range, wavelet]
 LENGTH = 1024
 PATHS = 200

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from kernel_needs import needs_verifier
 
-pytestmark = needs_verifier
+pytestmark = [pytest.mark.slow, needs_verifier]
 ROOT = Path(__file__).resolve().parent.parent
 GUIDE = (ROOT / "docs" / "guides" / "own-aqm.md").read_text()
 STEP = re.search(r"```c\n(/\* step\.h.*?)```", GUIDE, re.DOTALL).group(1)

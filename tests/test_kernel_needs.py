@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from kernel_needs import WITHOUT_BPF, lacking, needs_compiler
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -24,6 +24,8 @@ from sluicegate.worlds.kernel.record import KernelRecord
 from sluicegate.worlds.network import simulate
 from sluicegate.worlds.twin.qdisc import own_rate_bps
 
+pytestmark = pytest.mark.slow
+
 START_NS = 10**9
 SYN, ACK, ECE, CWR = 0x02, 0x10, 0x40, 0x80
 STREAM, DATAGRAM = 1000, 1001

@@ -30,6 +30,8 @@ from sluicegate.worlds.kernel.plan import Layer, lab_plan
 from sluicegate.worlds.kernel.seen import LinkSeen
 from sluicegate.worlds.twin.qdisc import twin
 
+pytestmark = pytest.mark.slow
+
 TCP = {"packet_bytes": 1500, "ack_bytes": 52}
 TABLE = {
     "topology": {

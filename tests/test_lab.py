@@ -16,6 +16,8 @@ from sluicegate.lab import image, kernel, machine
 from sluicegate.lab.archive import Link, pack, unpack
 from sluicegate.lab.bottleneck import compiled, sluiced
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 SLUICE = ROOT / ".venv" / "bin" / "sluice"
 FILES = {"a/b/c": b"\0\1\2", "a/empty": b"", "long": bytes(range(256)) * 41}

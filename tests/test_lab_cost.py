@@ -8,6 +8,8 @@ from test_lab import ROOT
 
 from sluicegate.lab import kernel
 
+pytestmark = pytest.mark.slow
+
 MOST = 1.2
 
 

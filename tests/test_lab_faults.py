@@ -5,11 +5,14 @@ import json
 import re
 import subprocess
 
+import pytest
 from kernel_needs import needs_qdiscs
 from test_lab import load_program, numbers
 
 from sluicegate.lab import image, kernel, machine
 from sluicegate.lab.bottleneck import compiled, sluiced
+
+pytestmark = pytest.mark.slow
 
 LOOKS = ("begin", "before", "waiting", "gone", "after")
 SCRIPT = """

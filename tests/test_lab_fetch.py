@@ -18,9 +18,12 @@ from sluicegate.lab.check import missing_to_fetch
 RELEASE = "9.9.9-cloud-amd64"
 FILES = {"vmlinuz": b"kernel", "kernel/net/sched/sch_red.ko.xz": b"module"}
 NEEDED = [name for name in ("gpg", "dpkg-deb", "apt-get") if not shutil.which(name)]
-pytestmark = pytest.mark.skipif(
-    bool(NEEDED or missing_to_fetch()), reason=f"not here: {NEEDED or missing_to_fetch()}"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        bool(NEEDED or missing_to_fetch()), reason=f"not here: {NEEDED or missing_to_fetch()}"
+    ),
+]
 
 
 def run(*command, **options):

@@ -4,11 +4,14 @@ check` says what and by which command it goes; packets pass all the same. One bo
 import json
 import re
 
+import pytest
 from kernel_needs import needs_qdiscs
 from test_lab import c_program, load_program
 
 from sluicegate.lab import image, kernel, machine
 from sluicegate.lab.bottleneck import compiled, sluiced
+
+pytestmark = pytest.mark.slow
 
 SCRIPT = """
 set -e

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from kernel_needs import needs_qdiscs
 from lab_headers import with_header
 from test_lab import c_program
@@ -20,6 +21,8 @@ from test_lab import c_program
 import sluicegate as sg
 from sluicegate.lab import image, kernel, machine
 from sluicegate.lab.bottleneck import compiled, sluiced
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKETS = 1500

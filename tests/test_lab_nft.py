@@ -3,12 +3,15 @@
 import json
 from pathlib import Path
 
+import pytest
 from gate_run import needs_nft
 from kernel_needs import needs_lab
 from test_gate_rules import check_nothing_was_dropped
 
 from sluicegate.lab import image, kernel, machine, python
 from sluicegate.lab.bottleneck import sluiced
+
+pytestmark = pytest.mark.slow
 
 TESTS = Path(__file__).resolve().parent
 EXPERIMENTS = {"gate_rules_lab.py": ["nft", "looked_at", "own_ended", "own_killed", "own_both"]}

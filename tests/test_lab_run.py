@@ -12,6 +12,8 @@ from test_lab import ROOT, c_program, load_program
 from sluicegate.lab import image, kernel, machine
 from sluicegate.lab.bottleneck import compiled, sluiced
 
+pytestmark = pytest.mark.slow
+
 SCENARIO = """
 duration_s = 10
 [topology]

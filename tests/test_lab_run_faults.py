@@ -4,12 +4,15 @@ the laboratory: one boot, many checks."""
 import json
 import re
 
+import pytest
 from kernel_needs import needs_qdiscs
 from test_lab import c_program, load_program
 from test_lab_run import SETUP, numbers, received, scenario
 
 from sluicegate.lab import image, kernel, machine
 from sluicegate.lab.bottleneck import compiled, sluiced
+
+pytestmark = pytest.mark.slow
 
 FRAMES, SUPER_PACKETS, SEGMENTS = 4000, 40, 44
 FILES = {

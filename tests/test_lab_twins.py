@@ -2,6 +2,7 @@
 
 import pickle
 
+import pytest
 from kernel_needs import needs_lab
 from test_kernel_world import TABLE, TCP, scenario
 
@@ -10,6 +11,8 @@ from sluicegate.lab.testbed import INSIDE
 from sluicegate.worlds import Twin
 from sluicegate.worlds.kernel.plan import lab_plan
 from sluicegate.worlds.kernel.seen import LinkSeen
+
+pytestmark = pytest.mark.slow
 
 RED = {"min_th": 10, "max_th": 30, "max_p": 0.1, "w": 0.002}
 # by the name of the qdisc: a discipline whose twin it is, or the words for tc

@@ -14,6 +14,8 @@ from sluicegate.papers.lpf_oda.readings import connections, datagrams, starved
 from sluicegate.papers.lpf_oda.source import FILTERS, LPF, ODA
 from sluicegate.worlds.network import PortRecord
 
+pytestmark = pytest.mark.slow
+
 TIMES_S = np.arange(3001) / 10
 
 

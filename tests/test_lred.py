@@ -31,6 +31,8 @@ from sluicegate.stability.model import FluidNetwork
 from sluicegate.stability.rules import safe_beta
 from sluicegate.worlds.network import PortRecord
 
+pytestmark = pytest.mark.slow
+
 # the least number of cases that gives every figure and claim
 TINY = {
     experiment1: {"FLOWS": (100, 1000), "FEW_FLOWS": (100, 1000)},

@@ -7,7 +7,10 @@ from collections import Counter
 import mutated_headers
 import pytest
 
-pytestmark = pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler"),
+]
 
 
 def test_mutated_headers_neither_end_nor_hang_a_process(tmp_path):

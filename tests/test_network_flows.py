@@ -9,6 +9,8 @@ from intervals import assert_covers, assert_mean
 import sluicegate as sg
 from sluicegate import network
 
+pytestmark = pytest.mark.slow
+
 CAPTURE = Path(__file__).parent.parent / "captures" / "gateway.pcap"
 FLOWS = len(np.unique(sg.traffic.Capture.read(CAPTURE).flow))
 DROP_TAIL = [sg.Discipline(aqm="drop_tail")]

@@ -3,11 +3,14 @@
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sluicegate as sg
 from sluicegate import network
+
+pytestmark = pytest.mark.slow
 
 # all packets have the same size, except ACKs with blocks, so bytes sent count packets
 BYTES = 500

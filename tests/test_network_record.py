@@ -19,6 +19,8 @@ from sluicegate.papers.campaign import Campaign
 from sluicegate.worlds import Network
 from sluicegate.worlds.network.record import NetworkRecord
 
+pytestmark = pytest.mark.slow
+
 DUMBBELL = Path(__file__).parent.parent / "scenarios" / "network" / "dumbbell.toml"
 PI = sg.Discipline(aqm="pi", params={"q_ref": 20})
 

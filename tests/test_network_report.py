@@ -31,6 +31,8 @@ from sluicegate.worlds.network.series import (
     window_series_figure,
 )
 
+pytestmark = pytest.mark.slow
+
 DISCIPLINES = [
     sg.Discipline(aqm="drop_tail"),
     sg.Discipline(aqm="pi", params={"q_ref": 20}),

@@ -14,6 +14,8 @@ import sluicegate as sg
 from sluicegate.report.figure import Figure
 from sluicegate.report.page import Page
 
+pytestmark = pytest.mark.slow
+
 
 def in_blocks(page: Path) -> list[str]:
     """Return the Python blocks of a page."""

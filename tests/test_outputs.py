@@ -12,6 +12,8 @@ from sluicegate.estimate import Measure
 from sluicegate.papers.claims import Claim
 from sluicegate.papers.comparison import Reproduction, Row
 
+pytestmark = pytest.mark.slow
+
 SHORT = ("--slots", "20000", "--replications", "4")
 
 

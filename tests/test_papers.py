@@ -20,6 +20,8 @@ from sluicegate.papers.redwm import simulated as redwm
 from sluicegate.scenario import SelfSimilarArrivals
 from sluicegate.worlds import Chain, Slotted
 
+pytestmark = pytest.mark.slow
+
 SOURCE = SelfSimilarArrivals(rate=0.5, a=31.5)
 
 

@@ -14,6 +14,8 @@ import sluicegate as sg
 from sluicegate import store
 from sluicegate.sweeps.run import sweep
 
+pytestmark = pytest.mark.slow
+
 # power cuts, and runs of the sweep
 CUTS, RUNS = (10, 600) if "SLUICE_FUZZ" in os.environ else (3, 40)
 # about how many acts a run takes: two files are written, renamed and synced

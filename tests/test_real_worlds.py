@@ -12,6 +12,8 @@ from sluicegate.worlds.gate import refusals
 from sluicegate.worlds.gate import world as gate_world
 from sluicegate.worlds.network import simulate
 
+pytestmark = pytest.mark.slow
+
 LACKING = missing(needs())
 needs_gate = pytest.mark.skipif(bool(LACKING), reason=f"no gate here: {LACKING}")
 RED = {"min_th": 5, "max_th": 15, "max_p": 0.1, "w": 0.015625}

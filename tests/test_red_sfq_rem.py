@@ -17,6 +17,8 @@ from sluicegate.papers.red_sfq_rem.readings import Reading, grid
 from sluicegate.papers.red_sfq_rem.source import ALGORITHMS, TABLE_2
 from sluicegate.worlds import Network
 
+pytestmark = pytest.mark.slow
+
 HOLDS, FAILS, UNDECIDED = (Check(verdict, verdict) for verdict in ("holds", "fails", "undecided"))
 
 

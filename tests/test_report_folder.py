@@ -14,6 +14,8 @@ from sluicegate.cli import main
 from sluicegate.report.csv import csv_text
 from sluicegate.report.folder import write_report
 
+pytestmark = pytest.mark.slow
+
 SLOTTED = sg.Scenario(
     slots=2000,
     replications=2,

@@ -25,6 +25,8 @@ from sluicegate.scenario import Discipline
 from sluicegate.worlds.gate.record import GateRecord
 from sluicegate.worlds.network import simulate
 
+pytestmark = pytest.mark.slow
+
 LACKING = measured.lacking()
 needs_gate = pytest.mark.skipif(bool(LACKING), reason=f"no gate here: {LACKING}")
 

@@ -9,6 +9,8 @@ from test_gate_tun import measured
 from sluicegate.cli import main
 from sluicegate.router_records import read_router_records
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_lines_of_a_router_that_was_killed_become_parquet(tmp_path, capsys):
     found = measured("killed")

@@ -26,6 +26,8 @@ from sluicegate.stability.rows import recommended_row, verdict
 from sluicegate.stability.spots import spots
 from sluicegate.stability.transient import transient
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = FluidNetwork(300, 2500, 0.35)
 # windows of 15 packets: all AQMs here have an equilibrium
 WIDE = FluidNetwork(50, 2500, 0.3)

@@ -13,6 +13,8 @@ from sluicegate.stability.aqms import model_of
 from sluicegate.stability.loop import loop_of
 from sluicegate.stability.model import FluidNetwork
 
+pytestmark = pytest.mark.slow
+
 FLOWS, CAPACITY, RTT_S, QUEUE = 50, 2500.0, 0.3, 100.0
 WINDOW = RTT_S * CAPACITY / FLOWS
 P0 = 1.5 / WINDOW**2

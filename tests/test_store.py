@@ -12,6 +12,8 @@ import sluicegate as sg
 from sluicegate import network, store
 from sluicegate.worlds import Chain
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = Path(sg.__file__).parent
 SLOTTED = sg.Scenario(
     arrivals=sg.SelfSimilarArrivals(rate=0.3, a=5.0, states=3),

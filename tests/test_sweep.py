@@ -23,6 +23,8 @@ from sluicegate.sweeps.design import points, variables
 from sluicegate.sweeps.run import sweep
 from sluicegate.worlds.slotted import simulate
 
+pytestmark = pytest.mark.slow
+
 SHORT = sg.Scenario(
     title="short",
     slots=1000,

@@ -14,6 +14,8 @@ from sluicegate.sweeps.words import path_label
 from sluicegate.worlds.network import simulate
 from sluicegate.worlds.network.world import Network
 
+pytestmark = pytest.mark.slow
+
 FILE = """
 duration_s = 0.5
 replications = 1

@@ -9,6 +9,8 @@ from test_sweep import FILE, SHORT
 import sluicegate as sg
 from sluicegate.cli import main
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def scenario(tmp_path, monkeypatch):

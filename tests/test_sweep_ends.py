@@ -11,6 +11,8 @@ import pytest
 
 import sluicegate as sg
 
+pytestmark = pytest.mark.slow
+
 SCENARIO = """
 slots = 200000
 replications = 1

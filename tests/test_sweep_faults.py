@@ -12,6 +12,8 @@ from sluicegate.cli import main
 from sluicegate.sweeps import workers
 from sluicegate.sweeps.run import sweep
 
+pytestmark = pytest.mark.slow
+
 SHORT = sg.Scenario(
     slots=1000,
     replications=1,

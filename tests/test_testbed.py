@@ -22,6 +22,8 @@ from sluicegate.testbed.run import run
 from sluicegate.testbed.tcp_info import COLUMNS, tcp_info
 from sluicegate.worlds.gate.toml import toml
 
+pytestmark = pytest.mark.slow
+
 LACKING = missing(namespace_needs())
 needs_namespaces = pytest.mark.skipif(bool(LACKING), reason=f"no testbed here: {LACKING}")
 

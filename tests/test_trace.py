@@ -17,6 +17,8 @@ from sluicegate.cli import main
 from sluicegate.trace import Trace
 from sluicegate.trace.plots import throughput_figure
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def small(root):

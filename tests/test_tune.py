@@ -17,6 +17,8 @@ from sluicegate.tuning.score import Score
 from sluicegate.tuning.trial import GIVEN_UP, Trial
 from sluicegate.worlds.chain.world import Chain
 
+pytestmark = pytest.mark.slow
+
 
 def exact_score(limit):
     queue = GeoGeo1(0.45, 0.5, limit)

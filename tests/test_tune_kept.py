@@ -16,6 +16,8 @@ from sluicegate.tuning.axes import axes
 from sluicegate.tuning.methods import method_class
 from sluicegate.tuning.score import Constraint, Score
 
+pytestmark = pytest.mark.slow
+
 # the same results by all ways and after kills
 
 SHORT = GEO.replace(slots=2000)

@@ -7,6 +7,8 @@ import pytest
 
 import sluicegate as sg
 
+pytestmark = pytest.mark.slow
+
 LOAD = {
     "slots": 2e4,
     "replications": 2,

@@ -34,10 +34,13 @@ queue = { limit = 30 }
 disciplines = [{ aqm = "red" }, { aqm = "shorter.h", params = { most = 4 } }]
 """
 
-pytestmark = pytest.mark.skipif(
-    not (importlib.util.find_spec("maturin") and shutil.which("cargo")),
-    reason="needs maturin and cargo",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (importlib.util.find_spec("maturin") and shutil.which("cargo")),
+        reason="needs maturin and cargo",
+    ),
+]
 
 
 def run(*command: str | Path, folder: Path = ROOT) -> str:
