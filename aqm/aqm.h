@@ -27,6 +27,8 @@
  *      and, in AQM_CLASS, `.wants_candidate = 1` if the view shall show a candidate
  *   7. AQM_CLASS(x, ...) at the end, which puts all of this into one table entry.
  *
+ * A scheduler divides a queue into lanes: scheduler.h says what its header defines.
+ *
  * These functions see the world only through the view. They read no clock, draw no
  * number, allocate nothing, hold no global, use no floating point and no unbounded
  * loop: the same file serves the simulators, the exact chain, a router in user space
@@ -146,6 +148,7 @@ static inline u32 aqm_happens(s64 p, u64 random)
 #define AQM_PROBABILITY(x)
 #define AQM_OCCUPANCY(x)
 #define AQM_CLASS(x, LIST, ...)
+#define AQM_SCHEDULER(x, LIST, ...)
 #define AQM_PRESET(x, of, ...)
 
 #else /* a program with an operating system: the table that describes the AQM */
@@ -164,6 +167,8 @@ struct aqm_default {
 	const char *name;
 	double value;
 };
+
+struct aqm_lanes;
 
 struct aqm_class {
 	const char *name, *title, *source, *summary;
@@ -187,6 +192,17 @@ struct aqm_class {
 	void (*occupancy)(void *state, const void *config, const struct aqm_view *view,
 			  s64 change);
 	u64 wants_candidate;
+	/* of a scheduler (scheduler.h); otherwise 0 */
+	u64 lane_size;
+	u64 (*lanes)(const void *config);
+	u32 (*wants_random)(const void *state, const void *config, const struct aqm_view *view);
+	u32 (*classify)(void *state, const void *config, const struct aqm_view *view);
+	void (*joined)(void *state, const void *config, struct aqm_lanes *lanes, u32 number);
+	u32 (*next)(void *state, const void *config, struct aqm_lanes *lanes, u64 now_ns);
+	void (*sent)(void *state, const void *config, struct aqm_lanes *lanes, u32 number,
+		     u32 bytes);
+	u32 (*victim)(const void *state, const void *config, struct aqm_lanes *lanes, u32 own,
+		      u32 bytes);
 };
 
 #define AQM_DESCRIBE(name, kind, initial, least, greatest, when, help, source) \

@@ -104,7 +104,28 @@ c_structs! {
         pub value: f64,
     }
 
-    /// An AQM. A function that it does not have is `None`. In a preset, whatever comes from its
+    /// What the world tells a scheduler of a lane.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct LaneView = aqm_lane {
+        /// Bytes that wait in it.
+        pub bytes: u64,
+        /// Time since which its first packet waits, ns; 0 if none does.
+        pub head_since_ns: u64,
+        /// Packets that wait in it.
+        pub packets: u32,
+        /// Size of its first packet, bytes; 0 if none waits.
+        pub head_bytes: u32,
+    }
+
+    /// The lanes of a scheduler: an array of `struct X_lane`, each of which begins with a
+    /// [`LaneView`].
+    pub struct CLanes = aqm_lanes {
+        pub first: *mut u8,
+        pub size: u64,
+        pub count: u32,
+    }
+
+    /// An AQM or a scheduler. A function that it does not have is `None`. In a preset, whatever comes from its
     /// `base` is null, 0 or `None`.
     pub struct CClass = aqm_class {
         pub name: *const c_char,
@@ -130,6 +151,24 @@ c_structs! {
         pub probability: Option<unsafe extern "C" fn(*const c_void, *const c_void) -> i64>,
         pub occupancy: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const View, i64)>,
         pub wants_candidate: u64,
+        pub lane_size: u64,
+        pub lanes: Option<unsafe extern "C" fn(*const c_void) -> u64>,
+        pub wants_random: Option<
+            unsafe extern "C" fn(*const c_void, *const c_void, *const View) -> u32,
+        >,
+        pub classify: Option<Decide>,
+        pub joined: Option<
+            unsafe extern "C" fn(*mut c_void, *const c_void, *mut CLanes, u32),
+        >,
+        pub next: Option<
+            unsafe extern "C" fn(*mut c_void, *const c_void, *mut CLanes, u64) -> u32,
+        >,
+        pub sent: Option<
+            unsafe extern "C" fn(*mut c_void, *const c_void, *mut CLanes, u32, u32),
+        >,
+        pub victim: Option<
+            unsafe extern "C" fn(*const c_void, *const c_void, *mut CLanes, u32, u32) -> u32,
+        >,
     }
 }
 

@@ -52,7 +52,7 @@ def verify():
     script, files = "", {}
     for number, aqm in enumerate(sg.aqms()):
         for scheduler in ("fifo", "fq"):
-            files[f"lab/{aqm}.{scheduler}"] = compiled(aqm, flow_queues=scheduler == "fq")
+            files[f"lab/{aqm}.{scheduler}"] = compiled(aqm, scheduler=scheduler)
             script += (
                 f"sluiced qdisc install {scheduler}{number} --aqm {aqm}:scheduler={scheduler} "
                 f"--rate 10e6 --limit 100 --object /lab/{aqm}.{scheduler} | grep verifier\n"

@@ -135,7 +135,7 @@ wait $daemon
 def boot(folder):
     linux = kernel.find()
     files = {f"lab/{aqm}.o": compiled(aqm) for aqm in ("drop_tail", "codel", "pie")}
-    files["lab/flows.o"] = compiled("codel", flow_queues=True)
+    files["lab/flows.o"] = compiled("codel", scheduler="fq")
     files["lab/load"] = load_program(folder)
     programs = ["ip", "tc", "bpftool", "script", "cmp", sluiced()]
     modules = ["dummy", "sch_tbf", "veth"]

@@ -67,7 +67,7 @@ class Case:
     @property
     def object(self):
         name = "mine" if self.copied else self.aqm
-        return f"lab/{name}{'' if self.scheduler == 'fifo' else '.flows'}.o"
+        return f"lab/{name}.{self.scheduler}.o"
 
 
 FEW = [
@@ -194,7 +194,7 @@ def bring_logs(cases, folder):
     for number, case in enumerate(cases):
         files |= copy(case, folder) if case.copied else {}
         files[case.object] = files.get(case.object) or compiled(
-            case.aqm, flow_queues=case.scheduler != "fifo", log=True
+            case.aqm, scheduler=case.scheduler, log=True
         )
         script += EACH.format(
             named=case.named,
@@ -210,7 +210,7 @@ def bring_logs(cases, folder):
         (folder / f"{number}.link").write_text("".join(f"{word}\n" for word in words))
     for case, params in PAIRS:
         name, words = f"{case.aqm}.{case.scheduler}", f"{case.aqm}:{case.words}"
-        files[case.object] = compiled(case.aqm, flow_queues=case.scheduler != "fifo", log=True)
+        files[case.object] = compiled(case.aqm, scheduler=case.scheduler, log=True)
         others = words.replace(BUSY[case.aqm], params)
         script += TOGETHER.format(
             words=words, others=others, name=name, packets=PACKETS, object=case.object
@@ -221,7 +221,7 @@ def bring_logs(cases, folder):
     for cases in ROWS:
         name = ".".join(case.aqm for case in cases)
         for case in cases:
-            files[case.object] = compiled(case.aqm, flow_queues=case.scheduler != "fifo", log=True)
+            files[case.object] = compiled(case.aqm, scheduler=case.scheduler, log=True)
         first, second = (f"{case.aqm}:{case.words}" for case in cases)
         objects = [case.object for case in cases]
         script += ROW.format(

@@ -242,7 +242,7 @@ CASES = [
     ),
     (
         changed("disciplines.0.scheduler", {"kind": "sfq", "perturbation_s": 1e-10}),
-        "disciplines.0.scheduler: perturbation_s = 1e-10 must be 0 or at least 1e-09 (s)",
+        "disciplines.0.scheduler.perturbation_s = 1e-10 must be 0 or at least 1e-09 (s)",
     ),
     (
         changed("disciplines.0.label", "a\0b"),

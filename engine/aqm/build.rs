@@ -1,4 +1,5 @@
-//! Compiles `aqm/` and puts every AQM that `registry.h` includes into one table.
+//! Compiles `aqm/`, and puts the AQMs of `registry.h` and the schedulers of `schedulers.h` into two
+//! tables.
 
 use std::{env, fs, path::Path};
 
@@ -7,24 +8,16 @@ mod ffi;
 
 fn main() {
     let aqm = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).join("../../aqm");
-    let registry = fs::read_to_string(aqm.join("registry.h")).expect("aqm/registry.h");
-    let names: Vec<&str> = registry
-        .lines()
-        .filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix(".h\""))
-        .collect();
-    let entries: String = names
-        .iter()
-        .map(|name| format!("\t&{name}_class,\n"))
-        .collect();
     let out = env::var("OUT_DIR").unwrap();
     let table = Path::new(&out).join("classes.c");
-    let count = names.len();
+    let (aqms, schedulers) = (
+        entries(&aqm, "registry.h", "aqm_classes"),
+        entries(&aqm, "schedulers.h", "aqm_schedulers"),
+    );
     fs::write(
         &table,
         format!(
-            "#include \"registry.h\"\n\
-             const struct aqm_class *const aqm_classes[] = {{\n{entries}}};\n\
-             const u64 aqm_classes_count = {count};\n\
+            "{aqms}{schedulers}\
              u32 aqm_settled(u32 verdict, const struct aqm_view *view)\n\
              {{\n\treturn aqm_settle((enum aqm_verdict)verdict, view);\n}}\n{}",
             agreement()
@@ -36,6 +29,26 @@ fn main() {
     headers(&aqm, &out);
     // the headers are named one by one, because vectors and examples do not matter here
     println!("cargo::rerun-if-changed={}", aqm.join("aqm.rs").display());
+}
+
+/// Returns C code that includes a list of headers, and makes an array of their classes and its
+/// length.
+fn entries(aqm: &Path, list: &str, array: &str) -> String {
+    let text = fs::read_to_string(aqm.join(list)).expect("a list of aqm/");
+    let names: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix(".h\""))
+        .collect();
+    let classes: String = names
+        .iter()
+        .map(|name| format!("\t&{name}_class,\n"))
+        .collect();
+    let count = names.len();
+    format!(
+        "#include \"{list}\"\n\
+         const struct aqm_class *const {array}[] = {{\n{classes}}};\n\
+         const u64 {array}_count = {count};\n"
+    )
 }
 
 /// Returns C code that does not compile if a struct or a verdict differs between Rust and C.

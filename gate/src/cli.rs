@@ -84,9 +84,9 @@ pub struct CompileOptions {
     /// Where the object goes.
     #[arg(value_name = "FILE.o")]
     pub object: PathBuf,
-    /// With several queues, for the schedulers sfq, drr and fq.
-    #[arg(long)]
-    pub flow_queues: bool,
+    /// With the lanes of this scheduler: sfq, drr or fq.
+    #[arg(long, value_name = "NAME")]
+    pub scheduler: Option<String>,
     /// With a log of all decisions.
     #[arg(long)]
     pub log: bool,

@@ -9,7 +9,7 @@ use crate::{
     telemetry::WAITING,
     tun,
 };
-use sluice_scenario::{Drr, Fq, Scheduler, Sfq};
+use sluice_aqm::Scheduler;
 
 /// Memory of a packet of 1500 bytes in the kernel (`truesize` of its buffer).
 const KERNEL_BYTES: u64 = 2304;
@@ -132,12 +132,11 @@ fn whole(link: &LinkSettings) -> u64 {
 /// may once grow as long as the limit and then stays so.
 fn queues(link: &LinkSettings) -> u64 {
     let state = link.aqm.start().state().len() as u64;
-    let (queues, lists) = match link.discipline.scheduler {
-        Scheduler::Fifo(_) => (1, 0),
-        Scheduler::Sfq(Sfq { queues, .. })
-        | Scheduler::Drr(Drr { queues, .. })
-        | Scheduler::Fq(Fq { queues, .. }) => (u64::from(queues), u64::from(queues)),
-    };
+    let scheduler = link.discipline.scheduler.configured();
+    let (queues, lists) = scheduler.map_or((1, 0), |scheduler| {
+        let lanes = u64::from(Scheduler::lanes_of(scheduler));
+        (lanes, lanes)
+    });
     let list = u64::from(link.buffer.limit).next_power_of_two().max(16) * PLACE_BYTES;
     queues * (state + QUEUE_BYTES) + lists * list
 }

@@ -56,7 +56,11 @@ mod with_bpf {
 
     fn save(options: &CompileOptions) -> Result<(), Failure> {
         let program = Program::Qdisc {
-            flow_queues: options.flow_queues,
+            scheduler: options
+                .scheduler
+                .as_deref()
+                .map(in_kernel::scheduler)
+                .transpose()?,
             log: options.log,
         };
         let object = compiled(&options.aqm, program)?;
@@ -82,7 +86,13 @@ mod with_bpf {
             "memory: at most {memory}, before {} interfaces\n",
             fixed.instances
         ))?;
-        let installed = kind.install(&ready.object, &ready.aqm, &ready.settings, &fixed)?;
+        let installed = kind.install(
+            &ready.object,
+            &ready.aqm,
+            ready.scheduler.as_ref(),
+            &ready.settings,
+            &fixed,
+        )?;
         print(&format!(
             "{}: {}; the kernel's verifier looked at {} instructions\n",
             options.kind,

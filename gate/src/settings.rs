@@ -6,7 +6,7 @@ use sluice_aqm::{Configured, Running};
 use sluice_link::Service;
 use sluice_queue::Packet;
 use sluice_scenario::{
-    AnyScenario, AqmName, Discipline, Fields, Fifo, NetworkScenario, Params, Queue, ScenarioError,
+    AnyScenario, AqmName, Discipline, Fields, NetworkScenario, Params, Queue, ScenarioError,
     Scheduler, Table, Value,
     network::{self, Rate, SimplexLink},
     ns,
@@ -52,7 +52,7 @@ impl LinkSettings {
     pub fn queue<P: Packet>(&self) -> sluice_queue::Queue<P, Running> {
         sluice_queue::Queue::new(
             self.discipline.on(&self.buffer),
-            (&self.discipline.scheduler).into(),
+            self.discipline.scheduler.configured(),
             || self.aqm.start(),
             self.rate_bps,
         )
@@ -351,7 +351,7 @@ fn plain(link: &LinkSettings) -> LinkSettings {
         aqm: AqmName::Named("drop_tail".into()),
         params: Params::default(),
         label: String::new(),
-        scheduler: Scheduler::Fifo(Fifo {}),
+        scheduler: Scheduler::FIFO,
         victim: None,
         ecn: None,
     };

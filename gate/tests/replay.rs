@@ -130,7 +130,7 @@ fn beside_network<'a>(
     );
     let port = Port {
         discipline: discipline.on(buffer),
-        scheduler: (&discipline.scheduler).into(),
+        scheduler: discipline.scheduler.configured().cloned(),
         aqm: AqmSource::Configured(aqm.clone()),
     };
     let plan = Plan {

@@ -14,15 +14,15 @@ pub enum Program {
     Judge,
     /// A queue discipline.
     Qdisc {
-        /// True: it has several queues, over which flows are spread.
-        flow_queues: bool,
+        /// Name of its scheduler; `None`: one queue, first in, first out.
+        scheduler: Option<&'static str>,
         /// True: it keeps a log of all decisions.
         log: bool,
     },
 }
 
 /// Headers that the programs include: names and texts.
-const SHARED: [(&str, &str); 10] = [
+const SHARED: [(&str, &str); 9] = [
     ("qdisc.bpf.h", include_str!("qdisc.bpf.h")),
     ("instance.bpf.h", include_str!("instance.bpf.h")),
     ("marks.bpf.h", include_str!("marks.bpf.h")),
@@ -30,8 +30,7 @@ const SHARED: [(&str, &str); 10] = [
     ("logging.bpf.h", include_str!("logging.bpf.h")),
     ("heeding.bpf.h", include_str!("heeding.bpf.h")),
     ("fifo.bpf.h", include_str!("fifo.bpf.h")),
-    ("flows.bpf.h", include_str!("flows.bpf.h")),
-    ("turns.bpf.h", include_str!("turns.bpf.h")),
+    ("lanes.bpf.h", include_str!("lanes.bpf.h")),
     ("waiting.bpf.h", include_str!("waiting.bpf.h")),
 ];
 
@@ -118,12 +117,15 @@ pub fn compile(program: Program, class: &Class) -> Result<Object, KernelError> {
     if program != Program::Judge && !has.occupancy {
         flags.extend(INLINED.map(str::to_owned));
     }
-    let (has_flow_queues, has_log) = match program {
-        Program::Judge => (false, false),
-        Program::Qdisc { flow_queues, log } => (flow_queues, log),
+    let (scheduler, has_log) = match program {
+        Program::Judge => (None, false),
+        Program::Qdisc { scheduler, log } => (scheduler, log),
     };
+    if let Some(scheduler) = scheduler {
+        flags.push(format!("-DSCHEDULER={scheduler}"));
+        flags.push(format!("-DSCHEDULER_HEADER=\"{scheduler}.h\""));
+    }
     for (flag, given) in [
-        ("-DFLOW_QUEUES", has_flow_queues),
         ("-DLOGS", has_log),
         ("-DHAS_DEPART", has.depart),
         ("-DHAS_TICK", has.tick),
@@ -131,7 +133,9 @@ pub fn compile(program: Program, class: &Class) -> Result<Object, KernelError> {
         ("-DWANTS_CANDIDATE", has.candidate),
         (
             "-DWANTS_FLOW",
-            has_flow_queues || class.header.is_some() || looks_at_flows(&format!("{functions}.h")),
+            scheduler.is_some()
+                || class.header.is_some()
+                || looks_at_flows(&format!("{functions}.h")),
         ),
     ] {
         flags.extend(given.then(|| flag.to_owned()));

@@ -56,8 +56,7 @@ static INLINE void begin_empty(struct instance *instance, u64 now_ns)
 	instance->head = 0;
 }
 
-/* The queue that loses a packet: there is only one. */
-static INLINE u32 longest(struct instance *instance, u32 own, u32 bytes)
+static INLINE u32 victim_lane(struct instance *instance, u32 own, u32 bytes)
 {
 	return own;
 }
@@ -129,15 +128,14 @@ static INLINE struct sk_buff *take(struct Qdisc *sch, struct instance *instance,
 	return skb;
 }
 
-/* The number of the queue that sends next: there is only one. */
-static INLINE u32 next_lane(const struct Qdisc *sch, struct instance *instance)
+static INLINE u32 next_lane(struct instance *instance, u64 now_ns)
 {
 	return 0;
 }
 
 static INLINE void serve(struct instance *instance, u32 number) {}
 
-static INLINE void sent(struct instance *instance, u32 number, struct lane *lane, u32 bytes) {}
+static INLINE void sent(struct instance *instance, u32 number, u32 bytes) {}
 
 static INLINE void end_service(const struct Qdisc *sch, struct instance *instance, u64 at_ns) {}
 

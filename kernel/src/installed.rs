@@ -19,6 +19,8 @@ pub(crate) const TIMES: usize = 3;
 const STEPS_LOG2: usize = 7;
 /// Values of a map that are read at a time.
 const BATCH: u32 = 4096;
+/// Bytes of a word of `struct wish`.
+const WORD: usize = size_of::<u64>();
 /// On average one packet of this many is sampled: `SAMPLED` of `telling.bpf.h`.
 pub const SAMPLED: u32 = 32;
 
@@ -38,7 +40,7 @@ pub struct Snapshot {
     pub counts: Counts,
     /// True if an interface uses it.
     pub is_used: bool,
-    /// Its AQM. `None` with flow queues: there each queue has an AQM of its own.
+    /// Its AQM. `None` with a scheduler: there each lane has an AQM of its own.
     pub aqm: Option<Running>,
     /// Histograms of sojourn, delay and lateness: pairs of ns and packets.
     pub times: [Vec<(u64, u64)>; TIMES],
@@ -70,9 +72,14 @@ impl Installed {
     /// the AQM starts anew.
     ///
     /// # Errors
-    /// If it is another AQM, if its text has changed, if the limit exceeds half of the places, if
+    /// If it is another AQM or scheduler, if its text has changed, if the limit exceeds half of the places, if
     /// `ecn` is set and no program sets marks, or if the kernel does not accept the settings.
-    pub fn set(&mut self, aqm: &Configured, settings: &Settings) -> Result<(), KernelError> {
+    pub fn set(
+        &mut self,
+        aqm: &Configured,
+        scheduler: Option<&Configured>,
+        settings: &Settings,
+    ) -> Result<(), KernelError> {
         if MadeOf::new(self.program, aqm.class()) != self.made_of {
             return Err(KernelError::Missing(format!(
                 "the qdisc at work was compiled from another text than that of {}: end sluiced, and \
@@ -93,7 +100,14 @@ impl Installed {
             ));
         }
         let wish = self.map(".data.wish");
-        let mut value = [settings.bytes(), aqm.config().to_vec()].concat();
+        let configs = [Some(aqm), scheduler].into_iter().flatten();
+        let mut value = settings.bytes();
+        for config in configs.map(Configured::config) {
+            value.extend(config);
+            // each is in a union with a word, which gives it the size and alignment of words
+            let room = config.len().next_multiple_of(WORD).max(WORD);
+            value.resize(value.len() + room - config.len(), 0);
+        }
         value.resize(wish.value_size() as usize, 0);
         // odd while the settings are being written: heeding.bpf.h
         self.turn_edition()?;
@@ -108,6 +122,16 @@ impl Installed {
         let edition = self.edition.get().to_ne_bytes();
         let map = self.map(".data.edition");
         map.update(&[0; 4], &edition, MapFlags::ANY).map_err(lost)
+    }
+
+    fn has_scheduler(&self) -> bool {
+        matches!(
+            self.program,
+            Program::Qdisc {
+                scheduler: Some(_),
+                ..
+            }
+        )
     }
 
     /// Returns counts, AQM, histograms and queue lengths of an instance.
@@ -131,11 +155,7 @@ impl Installed {
         Ok(Snapshot {
             counts: instance.counts(),
             is_used: instance.is_used(),
-            aqm: self
-                .fixed
-                .flow_queues
-                .is_none()
-                .then(|| aqm.resume(instance.state(aqm.config().len()))),
+            aqm: (!self.has_scheduler()).then(|| aqm.resume(instance.state(aqm.config().len()))),
             times,
             lengths_ns,
         })

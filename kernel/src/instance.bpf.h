@@ -15,10 +15,11 @@
  */
 #define TEXT_(a) #a
 #define TEXT(a) TEXT_(a)
-#ifdef FLOW_QUEUES
-#define QUEUES_TEXT " with flow queues"
+#ifdef SCHEDULER
+#define OF_SCHEDULER(what) JOIN(SCHEDULER, what)
+#define SCHEDULER_TEXT " with " TEXT(SCHEDULER)
 #else
-#define QUEUES_TEXT ""
+#define SCHEDULER_TEXT ""
 #endif
 #ifdef LOGS
 #define LOG_TEXT " with a log"
@@ -27,14 +28,13 @@
 #endif
 const struct {
 	char name[64], sha256[64];
-} made_of SECTION(".rodata.aqm") = { TEXT(AQM) QUEUES_TEXT LOG_TEXT, SHA256 };
+} made_of SECTION(".rodata.aqm") = { TEXT(AQM) SCHEDULER_TEXT LOG_TEXT, SHA256 };
 
 #define INSTANCES 8
 /* The odd number nearest to 2^64 divided by the golden ratio. */
 #define GOLDEN 0x9e3779b97f4a7c15ULL
 
 enum victim { VICTIM_TAIL, VICTIM_FRONT, VICTIM_RANDOM };
-enum scheduler { SCHEDULER_SFQ, SCHEDULER_DRR, SCHEDULER_FQ };
 
 /* Constants of a kind: the verifier removes the code that they exclude. */
 const volatile struct {
@@ -43,25 +43,25 @@ const volatile struct {
 	u32 tells;	/* 1: it keeps distributions and samples */
 	u32 marks;	/* 1: a program of marks.bpf.h sets marks behind it */
 	u32 instances;	/* interfaces that can use it at a time */
-	u32 scheduler;	/* enum scheduler, with flow queues */
-	u32 queues;	/* of each instance, with flow queues */
-} fixed SECTION(".rodata.fixed") = { 1, 0, 0, 0, 1, 0, 1 };
+	u32 lanes;	/* of each instance, with a scheduler */
+} fixed SECTION(".rodata.fixed") = { 1, 0, 0, 0, 1, 1 };
 
 struct settings {
 	u64 rate_bps;		/* of the link, at least 1 */
 	u64 seed;		/* of the random words, which differ between instances */
 	u64 limit_bytes;
-	u64 perturbation_ns;	/* time after which the hash gets a new salt; 0: never */
-	u64 quantum_bytes;	/* what a flow queue may send in its turn */
 	u32 limit_packets;	/* at most half of the places */
 	u32 victim;		/* enum victim */
 	u32 ecn;		/* whether early drops become marks */
 };
 
-/* Settings and config, which can change while the qdisc runs. */
+/* Settings and configs, which can change while the qdisc runs. */
 struct wish {
 	struct settings settings;
 	union { u64 least; struct OF(_config) own; } config;
+#ifdef SCHEDULER
+	union { u64 least; struct OF_SCHEDULER(_config) own; } scheduler;
+#endif
 };
 
 struct counts {
@@ -77,35 +77,27 @@ struct counts {
 	u64 begun_ns, until_ns;	/* the map `lengths` covers the time between these */
 };
 
-/* A queue with an AQM. */
+/* A lane with its AQM; without a scheduler there is one. */
 struct lane {
 	union { u64 least; struct OF(_state) own; } state;
 	u64 tick_ns;		/* when the next tick is due */
-#ifdef FLOW_QUEUES
+#ifdef SCHEDULER
 	u64 edition;		/* of the settings with which its AQM started */
 	u64 idle_since_ns;	/* where nothing waits, and the link sends none of its packets */
-	s64 credit_bytes;	/* what it may still send: DC_i of DRR */
-	u64 bytes;		/* of the waiting packets */
-	u32 packets;		/* that wait */
-	u32 head, tail;		/* their first and last place */
-	u32 next;		/* number of the next queue in its list of turns */
-	u32 is_listed;
+	union {			/* what waits, and what the scheduler notes of it */
+		struct aqm_lane waits;
+		struct OF_SCHEDULER(_lane) own;
+	} scheduled;
+	u32 head, tail;		/* the first and the last place of the waiting packets */
 #endif
 };
 
-#ifdef FLOW_QUEUES
-/* Queues in the order of their turns. */
-struct turns {
-	u32 first, last, count;
-};
-
-/* Several queues. */
-struct flow_queues {
-	u64 salt, next_salt_ns;
+#ifdef SCHEDULER
+/* All lanes together. */
+struct several {
+	union { u64 least; struct OF_SCHEDULER(_state) own; } state;
 	u64 begun_ns;		/* start of the AQMs with the present settings */
-	struct turns new, old;	/* FQ: RFC 8290's new and old queues; others: all are in `old` */
-	u32 serving;		/* number of the queue whose packet the link sends, plus 1; 0: none */
-	u32 has_quantum;	/* DRR: the first queue has got its quantum */
+	u32 serving;		/* number of the lane whose packet the link sends, plus 1; 0: none */
 	u32 unused;		/* first in the list of places that were used and are free */
 	u32 unused_count;
 	u32 used;		/* places that were ever used */
@@ -117,8 +109,8 @@ struct instance {
 	u32 is_used;
 	u32 number;
 	struct wish wish;
-#ifdef FLOW_QUEUES
-	struct flow_queues flows;
+#ifdef SCHEDULER
+	struct several several;
 #else
 	struct lane lane;
 	u32 head;		/* the place of the next packet to leave */

@@ -25,7 +25,7 @@ pub use installed::{Installed, SAMPLED, Snapshot};
 pub use judge::{Judge, QUESTIONS, Question};
 pub use logged::{Happened, LOG_COLUMNS};
 pub use qdisc::{KINDS, Kind, Owner, check_kernel};
-pub use settings::{Fixed, Order, Settings};
+pub use settings::{Fixed, Settings};
 
 use sluice_aqm::{Class, Configured};
 use thiserror::Error;

@@ -17,7 +17,7 @@ const NAME_BYTES: usize = 64;
 /// AQM and text that an object was compiled from.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct MadeOf {
-    /// AQM whose functions it has, and whether it has flow queues and a log.
+    /// AQM whose functions it has, its scheduler, and whether it has a log.
     name: String,
     /// SHA-256 of all text that the compiler got, in hexadecimal.
     pub sha256: String,
@@ -27,8 +27,8 @@ impl MadeOf {
     /// Returns what an object of this AQM must have recorded.
     pub fn new(program: Program, class: &Class) -> Self {
         let mut name = functions(class).to_owned();
-        if let Program::Qdisc { flow_queues, log } = program {
-            name += if flow_queues { " with flow queues" } else { "" };
+        if let Program::Qdisc { scheduler, log } = program {
+            name += &scheduler.map_or_else(String::new, |scheduler| format!(" with {scheduler}"));
             name += if log { " with a log" } else { "" };
         }
         let mut sum = Sha256::new();

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * One AQM as a queue discipline of Linux (struct_ops of kind Qdisc_ops, Linux 6.16): one queue or,
- * with FLOW_QUEUES, several, before a link of a rate. It makes the same calls of the AQM as the
- * engine's queue.
+ * with a scheduler, several lanes, before a link of a rate. It makes the same calls of AQM and
+ * scheduler as the engine's queue.
  *
  * Given by the compiler's command line: HEADER (the AQM's file), AQM (its name), SHA256 (of all
  * text), HAS_DEPART, HAS_TICK, HAS_OCCUPANCY if the AQM has these functions, WANTS_CANDIDATE,
- * WANTS_FLOW if the hash of a packet's flow is used, FLOW_QUEUES, and LOGS.
+ * WANTS_FLOW if the hash of a packet's flow is used, LOGS, and with a scheduler SCHEDULER_HEADER
+ * (its file) and SCHEDULER (its name).
  *
  * A kind of qdisc serves up to INSTANCES interfaces. Each has an entry of `instances`, with AQMs
  * and state of its own, and a part of the map `places`, in which its packets wait. The kernel holds
@@ -14,15 +15,21 @@
  * qdisc's entry is kept in its field `limit`: only the qdisc itself reads that field, and a look-up
  * in a hash table would cost more than most AQMs.
  */
-#include HEADER
+#define AQM_UP_TO(count) FOR_UP_TO(count)
+#define AQM_LANES_ELSEWHERE
+#include "aqm.h"
 #include "qdisc.bpf.h"
+#include HEADER
+#ifdef SCHEDULER
+#include SCHEDULER_HEADER
+#endif
 #include "instance.bpf.h"
 #include "marks.bpf.h"
 #include "telling.bpf.h"
 #include "logging.bpf.h"
 #include "waiting.bpf.h"
-#ifdef FLOW_QUEUES
-#include "flows.bpf.h"
+#ifdef SCHEDULER
+#include "lanes.bpf.h"
 #else
 #include "fifo.bpf.h"
 #endif
@@ -126,7 +133,7 @@ static INLINE u32 make_room(struct Qdisc *sch, struct instance *instance, u32 ow
 	if (bytes > instance->wish.settings.limit_bytes)
 		return 0;
 	FOR_UP_TO(fixed.places) {
-		number = why == AQM_DROP_OVERFLOW ? longest(instance, own, bytes) : own;
+		number = why == AQM_DROP_OVERFLOW ? victim_lane(instance, own, bytes) : own;
 		lane = lane_at(instance, number);
 		if (!lane || !packets_in(sch, lane) || (victim == VICTIM_TAIL && number == own))
 			break;
@@ -245,7 +252,7 @@ static INLINE enum aqm_verdict judge(struct Qdisc *sch, struct instance *instanc
 /* Takes the packet at the head of the next queue; null if its AQM drops it or there is none. */
 static INLINE struct sk_buff *leave(struct Qdisc *sch, struct instance *instance, u64 now_ns)
 {
-	u32 number = next_lane(sch, instance);
+	u32 number = next_lane(instance, now_ns);
 	struct lane *lane = lane_for(sch, instance, number, now_ns);
 	struct waiting waited;
 	enum aqm_verdict verdict;
@@ -272,7 +279,7 @@ static INLINE struct sk_buff *leave(struct Qdisc *sch, struct instance *instance
 	if (waited.is_marked || verdict == AQM_MARK)
 		mark(instance, waited.packet);
 	ready_ns = occupy(instance, now_ns, waited.since_ns, waited.bytes);
-	sent(instance, number, lane, waited.bytes);
+	sent(instance, number, waited.bytes);
 	log_time(instance, HAPPENED_SEND, number, waited.packet, 0, 0, now_ns, instance->free_ns);
 	tell_departure(instance, now_ns, waited.since_ns, ready_ns, waited.bytes);
 	return skb;
@@ -314,7 +321,7 @@ SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
 	log_time(instance, HAPPENED_ASK, 0, 0, 0, 0, now_ns, 0);
 	end_service(sch, instance, now_ns);
 	skb = leave(sch, instance, now_ns);
-#if defined(HAS_DEPART) || defined(FLOW_QUEUES)
+#if defined(HAS_DEPART) || defined(SCHEDULER)
 	if (!skb) {
 		FOR_UP_TO(fixed.places) {
 			if (!sch->q.qlen)

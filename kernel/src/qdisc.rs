@@ -106,6 +106,7 @@ impl Kind {
         &self,
         object: &Object,
         aqm: &Configured,
+        scheduler: Option<&Configured>,
         settings: &Settings,
         fixed: &Fixed,
     ) -> Result<Installed, KernelError> {
@@ -116,7 +117,7 @@ impl Kind {
         check_kernel()?;
         let loaded = load(object, |open| self.make_ready(open, fixed))?;
         let mut installed = Installed::new(loaded, object.program, made_of, fixed);
-        installed.set(aqm, settings)?;
+        installed.set(aqm, scheduler, settings)?;
         self.claim()?;
         if let Err(error) = self.attach(&mut installed.loaded, fixed) {
             // removes what was made so far; an error here would hide the first one
@@ -187,7 +188,7 @@ impl Kind {
         for mut map in open.maps_mut() {
             match map.name().to_str() {
                 Some("places") => map.set_max_entries(fixed.instances * fixed.places())?,
-                Some("lanes") => map.set_max_entries(fixed.instances * fixed.queues())?,
+                Some("lanes") => map.set_max_entries(fixed.instances * fixed.lanes)?,
                 Some("happenings") if fixed.log_bytes > 0 => {
                     map.set_max_entries(fixed.log_bytes)?;
                 }

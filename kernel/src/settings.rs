@@ -5,18 +5,7 @@ use sluice_aqm::Victim;
 use crate::Device;
 
 /// Bytes of `struct settings`.
-pub(crate) const SETTINGS_BYTES: usize = 56;
-
-/// Scheduler of several queues. `Scheduler` of `sluice-queue` describes each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Stochastic fair queueing.
-    Sfq,
-    /// Deficit round robin.
-    Drr,
-    /// Flow queueing, RFC 8290.
-    Fq,
-}
+pub(crate) const SETTINGS_BYTES: usize = 40;
 
 /// Settings that cannot change while the kind exists.
 #[derive(Clone, Debug)]
@@ -29,8 +18,8 @@ pub struct Fixed {
     pub is_shaped: bool,
     /// True: it keeps distributions, and samples of packets.
     pub tells: bool,
-    /// The scheduler and the number of its queues; `None`: one queue.
-    pub flow_queues: Option<(Order, u32)>,
+    /// Lanes of the scheduler; without one 1.
+    pub lanes: u32,
     /// Bytes of the log of decisions, a power of 2 and at least a page; 0: no log.
     pub log_bytes: u32,
     /// Devices at whose ingress marks are set, behind the interfaces; empty: no marks.
@@ -46,32 +35,21 @@ impl Fixed {
         (2 * self.most_packets).next_power_of_two()
     }
 
-    /// Returns the number of queues of an instance.
-    pub(crate) fn queues(&self) -> u32 {
-        self.flow_queues.map_or(1, |(_, queues)| queues)
-    }
-
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let marks = !self.marks_at.is_empty();
-        let order: u32 = match self.flow_queues {
-            None | Some((Order::Sfq, _)) => 0,
-            Some((Order::Drr, _)) => 1,
-            Some((Order::Fq, _)) => 2,
-        };
         let words = [
             self.places(),
             self.is_shaped.into(),
             self.tells.into(),
             marks.into(),
             self.instances,
-            order,
-            self.queues(),
+            self.lanes,
         ];
         words.map(u32::to_ne_bytes).concat()
     }
 }
 
-/// Settings that can change while a qdisc runs, besides the parameters of its AQM.
+/// Settings that can change while a qdisc runs, besides the parameters of AQM and scheduler.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// Rate of the link, bits/s, at least 1.
@@ -80,10 +58,6 @@ pub struct Settings {
     pub limit_packets: u32,
     /// Bytes that may wait; `None`: no limit in bytes.
     pub limit_bytes: Option<u64>,
-    /// Time after which the flows' hash gets a new salt, ns; 0: never.
-    pub perturbation_ns: u64,
-    /// Bytes that a flow queue may send in its turn.
-    pub quantum_bytes: u32,
     /// Packet that is lost when one must be dropped.
     pub victim: Victim,
     /// True: early drops of packets that can be marked become marks.
@@ -100,13 +74,7 @@ impl Settings {
             Victim::Random => 2,
         };
         let limit_bytes = self.limit_bytes.unwrap_or(u64::MAX);
-        let wide = [
-            self.rate_bps.max(1),
-            self.seed,
-            limit_bytes,
-            self.perturbation_ns,
-            self.quantum_bytes.into(),
-        ];
+        let wide = [self.rate_bps.max(1), self.seed, limit_bytes];
         // the last word is padding
         let narrow = [self.limit_packets, victim, self.ecn.into(), 0];
         [

@@ -3,14 +3,15 @@
  * The packets that wait in a qdisc of qdisc.bpf.c, and the calls of the AQM about them.
  *
  * They wait in places of a map. A packet is put into a place by an exchange of pointers: without a
- * lock, and without an allocation for each packet. fifo.bpf.h (one queue) and flows.bpf.h (several)
- * decide which places belong to a queue, and in which order. Both define:
+ * lock, and without an allocation for each packet. fifo.bpf.h (one lane) and lanes.bpf.h (several)
+ * decide which places belong to a lane, and in which order. Both define:
  *
- * - lane_at(): a queue by its number
- * - packets_in(), bytes_in(), is_idle(), idle_since(): what the AQM sees of a queue
- * - classify(), lane_for(): the number of the queue for an arriving packet; a queue, ready for an
+ * - lane_at(): a lane by its number
+ * - packets_in(), bytes_in(), is_idle(), idle_since(): what the AQM sees of a lane
+ * - classify(), lane_for(): the number of the lane for an arriving packet; a lane, ready for an
  *   event
- * - put(), index_at_random(), place_of(), take(), longest(): the packets of a queue
+ * - put(), index_at_random(), place_of(), take(): the packets of a lane
+ * - victim_lane(): the lane that loses a packet when the buffer is full
  * - next_lane(), serve(), sent(), end_service(), fall_idle(): for the link
  * - begin_aqms(), begin_empty(): start of an instance
  */
@@ -34,8 +35,8 @@ struct waiting {
 struct place {
 	struct sk_buff __kptr *skb;
 	struct waiting waiting;
-#ifdef FLOW_QUEUES
-	u32 next, previous;	/* places of its queue; of a free place: next free one */
+#ifdef SCHEDULER
+	u32 next, previous;	/* places of its lane; of a free place: next free one */
 #endif
 };
 
@@ -56,7 +57,7 @@ static INLINE struct place *place_at(const struct instance *instance, u32 place)
 /* The number of the place behind the one with this number. */
 static INLINE u32 place_behind(const struct place *place, u32 number)
 {
-#ifdef FLOW_QUEUES
+#ifdef SCHEDULER
 	return place->next;
 #else
 	return number + 1;
@@ -124,7 +125,7 @@ static INLINE void tell(const struct Qdisc *sch, struct instance *instance, stru
 	view.packet_bytes = waiting->bytes;
 	view.flow_hash = waiting->flow_hash;
 	view.ecn_capable = can_mark;
-#ifndef FLOW_QUEUES
+#ifndef SCHEDULER
 	/* the link is busy, or will send the packet that has left */
 	if (change < 0)
 		view.idle = view.idle_since_ns = 0;

@@ -197,12 +197,12 @@ def sluiced() -> str:
     return found
 
 
-def compiled(aqm: str, *, flow_queues: bool = False, log: bool = False) -> bytes:
+def compiled(aqm: str, *, scheduler: str = "fifo", log: bool = False) -> bytes:
     """The object of an AQM's qdisc, compiled on this machine: the laboratory has no clang.
 
     Args:
         aqm: Its name, with parameters or without.
-        flow_queues: With several queues, for another scheduler than `fifo`.
+        scheduler: Its kind; `fifo` has one queue, the others have several.
         log: With a log of all decisions.
 
     Raises:
@@ -211,7 +211,7 @@ def compiled(aqm: str, *, flow_queues: bool = False, log: bool = False) -> bytes
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "qdisc.o"
         command = [sluiced(), "qdisc", "compile", aqm.split(":")[0], str(path)]
-        command += ["--flow-queues"] * flow_queues + ["--log"] * log
+        command += ["--scheduler", scheduler] * (scheduler != "fifo") + ["--log"] * log
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise SluiceError(done.stderr.strip())

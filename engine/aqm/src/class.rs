@@ -1,4 +1,4 @@
-//! The table of AQMs: those that are compiled in, and those of a user.
+//! The tables of AQMs and schedulers: those that are compiled in, and AQMs of a user.
 
 use std::{
     error::Error as _,
@@ -258,25 +258,42 @@ impl Class {
 unsafe extern "C" {
     static aqm_classes_count: u64;
     static aqm_classes: [*const CClass; 0];
+    static aqm_schedulers_count: u64;
+    static aqm_schedulers: [*const CClass; 0];
+}
+
+/// # Safety
+/// `entries` must be an array of `count` pointers to constant table entries.
+unsafe fn read_all(entries: *const *const CClass, count: u64) -> Vec<Class> {
+    let entries = unsafe { std::slice::from_raw_parts(entries, count as usize) };
+    entries
+        .iter()
+        .map(|entry| unsafe { Class::read(&**entry) }.expect("a header of aqm/"))
+        .collect()
 }
 
 /// Returns every AQM of `aqm/registry.h`, in its order.
 pub fn all() -> &'static [Class] {
     static ALL: OnceLock<Vec<Class>> = OnceLock::new();
-    ALL.get_or_init(|| {
-        // SAFETY: build.rs writes the array and its length.
-        let entries =
-            unsafe { std::slice::from_raw_parts(aqm_classes.as_ptr(), aqm_classes_count as usize) };
-        entries
-            .iter()
-            .map(|entry| unsafe { Class::read(&**entry) }.expect("aqm/registry.h"))
-            .collect()
-    })
+    // SAFETY: build.rs writes the array and its length.
+    ALL.get_or_init(|| unsafe { read_all(aqm_classes.as_ptr(), aqm_classes_count) })
+}
+
+/// Returns every scheduler of `aqm/schedulers.h`, in its order.
+pub fn schedulers() -> &'static [Class] {
+    static ALL: OnceLock<Vec<Class>> = OnceLock::new();
+    // SAFETY: build.rs writes the array and its length.
+    ALL.get_or_init(|| unsafe { read_all(aqm_schedulers.as_ptr(), aqm_schedulers_count) })
 }
 
 /// Returns the AQM of `aqm/registry.h` with this name.
 pub fn find(name: &str) -> Option<&'static Class> {
     all().iter().find(|class| class.name == name)
+}
+
+/// Returns the scheduler of `aqm/schedulers.h` with this name.
+pub fn find_scheduler(name: &str) -> Option<&'static Class> {
+    schedulers().iter().find(|class| class.name == name)
 }
 
 /// Loads a user's AQM from a shared library whose `sluice_aqm()` returns its class.

@@ -102,11 +102,19 @@ struct Inner {
 
 /// Zeroed memory for a C struct, aligned for any of its fields.
 #[derive(Clone)]
-struct Memory(Box<[u64]>);
+pub(crate) struct Memory(Box<[u64]>);
 
 impl Memory {
-    fn zeroed(bytes: u64) -> Self {
+    pub fn zeroed(bytes: u64) -> Self {
         Self(vec![0; bytes.div_ceil(8).max(1) as usize].into())
+    }
+
+    pub fn words(&mut self) -> &mut [u64] {
+        &mut self.0
+    }
+
+    pub fn as_mut_ptr(&mut self) -> *mut u64 {
+        self.0.as_mut_ptr()
     }
 
     /// Returns the first `count` bytes; `count` is at most what was asked for.

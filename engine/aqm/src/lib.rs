@@ -16,17 +16,19 @@ mod other_programs;
 mod params;
 mod program;
 mod rules;
+mod scheduler;
 mod sealed;
 mod source;
 mod trial;
 
-pub use class::{Class, Functions, LoadError, all, find, load};
+pub use class::{Class, Functions, LoadError, all, find, find_scheduler, load, schedulers};
 pub use compile::{adopt, compile};
 pub use discipline::{Aqm, Asked, Configured, Discipline, Running, Victim};
-pub use ffi::{Verdict, View};
+pub use ffi::{LaneView, Verdict, View};
 pub use nearest::nearest;
 pub use params::{ONE, Param, ParamError, Scale, Value};
 pub use program::end_programs;
+pub use scheduler::Scheduler;
 pub use source::{AnyAqm, AqmSource};
 
 /// A time (ns), or the number of a slot, that never comes.

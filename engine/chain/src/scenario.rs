@@ -23,7 +23,7 @@ impl Plan {
         memory: f64,
     ) -> Result<Self, ChainError> {
         let name = discipline.name();
-        if !matches!(discipline.scheduler, Scheduler::Fifo(_)) {
+        if discipline.scheduler != Scheduler::FIFO {
             refuse!(
                 "scheduler.kind = {} has no exact chain: it must be fifo",
                 discipline.scheduler.kind()

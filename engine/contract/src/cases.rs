@@ -1,12 +1,12 @@
 //! Cases: every AQM with every victim, with and without marking, with every scheduler, with and
 //! without a limit in bytes.
 
-use std::{iter::repeat_n, sync::Arc};
+use std::{iter, iter::repeat_n, sync::Arc};
 
 use rand::Rng;
-use sluice_aqm::{Class, Configured, Discipline, Value, Victim, all};
+use sluice_aqm::{Class, Configured, Discipline, Value, Victim, all, schedulers};
 use sluice_ecn::Ecn;
-use sluice_queue::{Scheduler, datagram_flow_hash};
+use sluice_queue::datagram_flow_hash;
 use sluice_random::{Stream, stream};
 
 /// A slot, ns: the shortest time that is a whole number of nanoseconds and a binary fraction of a
@@ -53,7 +53,7 @@ pub struct Case {
     /// Limits, victim and marking.
     pub discipline: Discipline,
     /// The scheduler with its queues.
-    pub scheduler: Scheduler,
+    pub scheduler: Option<Configured>,
     /// The arriving packets, in the order of their times.
     pub arrivals: Arc<[Arrival]>,
     /// Seed of the random words.
@@ -148,23 +148,22 @@ fn near(class: &'static Class) -> Configured {
     Configured::new(class, &given).expect("values that were tried")
 }
 
-fn schedulers() -> [Scheduler; 4] {
-    let (queues, quantum_bytes) = (3, 300);
-    [
-        Scheduler::Fifo,
-        Scheduler::Sfq {
-            queues,
-            perturbation_ns: 10_000_000_000,
-        },
-        Scheduler::Drr {
-            queues,
-            quantum_bytes,
-        },
-        Scheduler::Fq {
-            queues,
-            quantum_bytes,
-        },
-    ]
+fn every_scheduler() -> Vec<Option<Configured>> {
+    let given = [
+        ("queues", 3.0),
+        ("quantum_bytes", 300.0),
+        ("perturbation_s", 10.0),
+    ];
+    let of = |class: &'static Class| {
+        let own = given
+            .iter()
+            .filter(|(name, _)| class.params.iter().any(|param| param.name == *name))
+            .map(|(name, number)| ((*name).to_owned(), Value::Number(*number)));
+        Configured::new(class, &own.collect::<Vec<_>>()).expect("values in their ranges")
+    };
+    iter::once(None)
+        .chain(schedulers().iter().map(of).map(Some))
+        .collect()
 }
 
 /// Returns a case of `bursts` bursts, with marking and a plain FIFO.
@@ -178,7 +177,7 @@ pub fn long(class: &'static Class, bursts: usize) -> Case {
             victim: Victim::Tail,
             ecn: true,
         },
-        scheduler: Scheduler::Fifo,
+        scheduler: None,
         arrivals: arrivals(bursts, &mut stream(1, "arrivals", 0)),
         seed: 1,
     }
@@ -188,7 +187,7 @@ pub fn long(class: &'static Class, bursts: usize) -> Case {
 pub fn cases() -> impl Iterator<Item = Case> {
     let victims = [Victim::Tail, Victim::Front, Victim::Random];
     let queues = victims.into_iter().flat_map(move |victim| {
-        schedulers().into_iter().flat_map(move |scheduler| {
+        every_scheduler().into_iter().flat_map(move |scheduler| {
             [false, true].into_iter().flat_map(move |ecn| {
                 [None, Some(LIMIT_BYTES)].map(|limit_bytes| {
                     let discipline = Discipline {
@@ -197,18 +196,18 @@ pub fn cases() -> impl Iterator<Item = Case> {
                         victim,
                         ecn,
                     };
-                    (discipline, scheduler)
+                    (discipline, scheduler.clone())
                 })
             })
         })
     });
-    let queues: Arc<[(Discipline, Scheduler)]> = queues.collect();
+    let queues: Arc<[(Discipline, Option<Configured>)]> = queues.collect();
     all().iter().flat_map(move |class| {
         let (aqm, queues) = (near(class), Arc::clone(&queues));
         (0..queues.len())
             .zip(repeat_n(aqm, queues.len()))
             .map(move |(place, aqm)| {
-                let (discipline, scheduler) = queues[place];
+                let (discipline, scheduler) = queues[place].clone();
                 let seed = place as u64 + 1;
                 Case {
                     name: format!("{} {discipline:?} {scheduler:?}", class.name),

@@ -3,7 +3,7 @@
 use rand::Rng;
 use sluice_aqm::{Configured, Discipline, NEVER};
 use sluice_ecn::Ecn;
-use sluice_queue::{DecisionLog, Observer, Packet, Queue, Scheduler};
+use sluice_queue::{DecisionLog, Observer, Packet, Queue};
 use sluice_random::Stream;
 
 use crate::cases::{Arrival, Case, SLOT_NS};
@@ -45,7 +45,7 @@ pub fn drive(case: &Case, observer: impl Observer<Plain>) {
     let link = Link {
         aqm: &case.aqm,
         discipline: case.discipline,
-        scheduler: case.scheduler,
+        scheduler: case.scheduler.clone(),
         rate_bps: case.rate_bps(),
         end_ns: case.slots() * SLOT_NS,
     };
@@ -58,7 +58,7 @@ pub fn drive(case: &Case, observer: impl Observer<Plain>) {
 pub(crate) struct Link<'a> {
     pub aqm: &'a Configured,
     pub discipline: Discipline,
-    pub scheduler: Scheduler,
+    pub scheduler: Option<Configured>,
     pub rate_bps: u64,
     /// End of the run, ns.
     pub end_ns: u64,
@@ -74,7 +74,12 @@ impl Link<'_> {
     ) {
         let mut random = || words.next_u64();
         let start = || self.aqm.start();
-        let mut queue = Queue::new(self.discipline, self.scheduler, start, self.rate_bps);
+        let mut queue = Queue::new(
+            self.discipline,
+            self.scheduler.as_ref(),
+            start,
+            self.rate_bps,
+        );
         let interval_ns = queue.tick_interval_ns();
         let mut tick_ns = interval_ns.unwrap_or(NEVER);
         let mut arrivals = arrivals.peekable();

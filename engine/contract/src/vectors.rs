@@ -7,7 +7,7 @@ use std::{collections::HashMap, fmt::Write};
 use rand::Rng;
 use sluice_aqm::{Asked, Configured, Discipline, ONE, Running, Value, Verdict, Victim, all, find};
 use sluice_ecn::Ecn;
-use sluice_queue::{Scheduler, datagram_flow_hash};
+use sluice_queue::datagram_flow_hash;
 use sluice_random::{Stream, stream};
 
 use crate::{
@@ -197,7 +197,7 @@ impl Vector {
                 victim: Victim::Tail,
                 ecn: true,
             },
-            scheduler: Scheduler::Fifo,
+            scheduler: None,
             rate_bps: RATE_BPS,
             end_ns: last_ns + u64::from(LIMIT) * 2 * MEAN_NS,
         };

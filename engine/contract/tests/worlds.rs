@@ -35,7 +35,7 @@ fn slotted(case: &Case) -> String {
             bytes_per_slot: f64::from(UNIT_BYTES) / SLOTS_PER_UNIT as f64,
         },
         discipline: case.discipline,
-        scheduler: case.scheduler,
+        scheduler: case.scheduler.clone(),
         slots: case.slots(),
         replications: 1,
         seed: case.seed,
@@ -64,7 +64,7 @@ fn network(case: &Case) -> String {
         delay_ns: 0,
         port: Some(Port {
             discipline: case.discipline,
-            scheduler: case.scheduler,
+            scheduler: case.scheduler.clone(),
             aqm: AqmSource::Configured(case.aqm.clone()),
         }),
     };

@@ -9,7 +9,6 @@ use sluice_aqm::{Configured, Discipline, Value, Victim, find};
 use sluice_network::{
     Control, Group, Link, LongTcp, NEVER, Plan, Port, Source, TcpFlow, TcpKind, Topology, simulate,
 };
-use sluice_queue::Scheduler;
 use sluice_tcp::{Config, GREEDY, Variant};
 
 const MS: u64 = 1_000_000;
@@ -40,7 +39,7 @@ fn main() {
             victim: Victim::Tail,
             ecn: false,
         },
-        scheduler: Scheduler::Fifo,
+        scheduler: None,
         aqm: Configured::new(aqm, &params)
             .expect("its parameters")
             .into(),

@@ -50,7 +50,7 @@ impl Port {
             link: number,
             queue: Queue::new(
                 plan.discipline,
-                plan.scheduler,
+                plan.scheduler.as_ref(),
                 || plan.aqm.start(),
                 link.rate_bps,
             ),

@@ -54,7 +54,7 @@ impl Plan {
             let discipline = own.unwrap_or(discipline);
             Ok::<_, NetworkError>(Port {
                 discipline: discipline.on(scenario.buffer(link)),
-                scheduler: (&discipline.scheduler).into(),
+                scheduler: discipline.scheduler.configured().cloned(),
                 aqm,
             })
         };

@@ -2,9 +2,8 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use sluice_aqm::{AqmSource, Discipline};
+use sluice_aqm::{AqmSource, Configured, Discipline};
 use sluice_link::Service;
-use sluice_queue::Scheduler;
 
 use crate::{error::NetworkError, wire::WirePlan};
 
@@ -14,7 +13,7 @@ pub struct Port {
     /// Limit, victim and marking.
     pub discipline: Discipline,
     /// How packets are spread over several queues.
-    pub scheduler: Scheduler,
+    pub scheduler: Option<Configured>,
     /// The AQM of each queue.
     pub aqm: AqmSource,
 }

@@ -3,10 +3,10 @@
 mod common;
 
 use common::{MS, SECOND, datagrams, link, plan, port, run, tcp, topology};
+use sluice_aqm::{Configured, Value, find_scheduler};
 use sluice_network::{
     Distribution, Group, NEVER, Plan, Port, Source, Tally, TcpFlow, TcpKind, Topology,
 };
-use sluice_queue::Scheduler;
 
 /// A link of 1 Mbit/s and 10 ms in both directions; the first direction has the port.
 fn one_link(port: Port) -> Topology {
@@ -106,12 +106,10 @@ fn an_aqm_shows_what_it_holds() {
     assert_eq!(show(port("lred", 200)), (false, true));
     assert_eq!(show(port("red", 200)), (true, true));
     // several queues, each with its own AQM
-    let scheduler = Scheduler::Sfq {
-        queues: 4,
-        perturbation_ns: 0,
-    };
+    let queues = [("queues".to_owned(), Value::Number(4.0))];
+    let sfq = Configured::new(find_scheduler("sfq").unwrap(), &queues).unwrap();
     let many = Port {
-        scheduler,
+        scheduler: Some(sfq),
         ..port("red", 200)
     };
     assert_eq!(show(many), (false, false));

@@ -95,7 +95,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         let told = lane.tell(now_ns, &packet, 1);
         observer.note(now_ns, own, Event::Join(told));
         lane.push(now_ns, packet);
-        self.schedule.join(own, packet.bytes());
+        self.schedule.join(own, lane, packet.bytes());
         verdict
     }
 
@@ -139,18 +139,17 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
     /// Returns lane and index of the waiting packet that is dropped for an arrival of `bytes` at
     /// lane `own`; `None` if the arrival itself is dropped.
     fn pick_victim(
-        &self,
+        &mut self,
         own: usize,
         bytes: u32,
         why: Verdict,
         random: &mut impl FnMut() -> u64,
     ) -> Option<(usize, usize)> {
-        let lanes = self.lanes.as_ref();
         let lane = match why {
-            Verdict::DropOverflow => self.schedule.longest(lanes, own, bytes),
+            Verdict::DropOverflow => self.schedule.victim(own, bytes),
             _ => own,
         };
-        let waiting = lanes[lane].packets() as usize;
+        let waiting = self.lanes.as_ref()[lane].packets() as usize;
         let index = match self.victim {
             Victim::Tail if lane == own => return None,
             Victim::Tail => waiting - 1,
@@ -174,7 +173,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         from.note_idle(now_ns);
         let told = from.tell(now_ns, &victim, -1);
         observer.note(now_ns, lane, Event::Leave(index, told));
-        self.schedule.leave(victim.bytes());
+        self.schedule.leave(lane, from, victim.bytes());
         observer.note(now_ns, lane, Event::LoseLeft(why));
         observer.lost(victim, why);
     }
@@ -189,10 +188,10 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         let lanes = self.lanes.as_mut();
         lanes[self.schedule.served()].end_service(now_ns);
         loop {
-            let next = self.schedule.next(lanes)?;
+            let next = self.schedule.next(now_ns, lanes)?;
             let lane = &mut lanes[next];
             let mut head = lane.pop()?;
-            self.schedule.leave(head.packet.bytes());
+            self.schedule.leave(next, lane, head.packet.bytes());
             let told = lane.tell(now_ns, &head.packet, -1);
             observer.note(now_ns, next, Event::Leave(0, told));
             if let Some(verdict) = lane.judge_departure(now_ns, &head, random) {
@@ -210,8 +209,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
                     head.packet.mark();
                 }
             }
-            self.schedule
-                .send(next, head.packet.bytes(), lane.packets() == 0);
+            self.schedule.send(next, head.packet.bytes());
             return Some(head);
         }
     }

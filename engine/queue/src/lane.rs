@@ -35,10 +35,10 @@ impl<P: Packet, A> Lane<P, A> {
         self.view.queue_bytes
     }
 
-    /// Returns the size of the packet at the head, bytes.
+    /// Returns the packet at the head.
     #[inline]
-    pub fn head_bytes(&self) -> Option<u32> {
-        self.waiting.get(0).map(|head| head.packet.bytes())
+    pub fn head(&self) -> Option<&Waiting<P>> {
+        self.waiting.get(0)
     }
 
     pub fn aqm(&self) -> &A {

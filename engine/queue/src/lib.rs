@@ -7,19 +7,14 @@
 
 mod ahead;
 mod buffer;
-mod classify;
 mod decisions;
-mod drr;
 mod fifo;
-mod fq;
 mod lane;
 mod line_file;
 mod observer;
 mod packet;
 mod queue;
 mod schedule;
-mod scheduler;
-mod sfq;
 
 pub use ahead::Ahead;
 pub use decisions::{COLUMNS, DecisionLog};
@@ -27,7 +22,6 @@ pub use line_file::LineFile;
 pub use observer::{Event, Observer};
 pub use packet::{Packet, Waiting, datagram_flow_hash, hash_of};
 pub use queue::Queue;
-pub use scheduler::Scheduler;
 
 /// Returns a number that is uniform on 0 .. `count` (0 if `count` is 0): the upper half of the
 /// product of a random word and `count`.

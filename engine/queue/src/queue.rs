@@ -1,6 +1,6 @@
 //! The queue before a link.
 
-use sluice_aqm::{Aqm, Discipline, Verdict};
+use sluice_aqm::{Aqm, Configured, Discipline, Verdict};
 
 use crate::{
     buffer::Buffer,
@@ -8,7 +8,6 @@ use crate::{
     observer::Observer,
     packet::{Packet, Waiting},
     schedule::{Fifo, Several},
-    scheduler::Scheduler,
 };
 
 /// The packets that wait before one link, and the rules for them.
@@ -31,16 +30,19 @@ macro_rules! with_buffer {
 }
 
 impl<P: Packet, A: Aqm> Queue<P, A> {
-    /// Returns an empty queue before an idle link of `rate_bps` bits/s. `start_aqm` makes an AQM
-    /// for each of the scheduler's queues.
+    /// Returns an empty queue before an idle link of `rate_bps` bits/s; without a scheduler it is
+    /// first in, first out. `start_aqm` makes an AQM for each of the scheduler's queues.
+    ///
+    /// # Panics
+    /// If `scheduler` is an AQM.
     pub fn new(
         discipline: Discipline,
-        scheduler: Scheduler,
+        scheduler: Option<&Configured>,
         start_aqm: impl Fn() -> A,
         rate_bps: u64,
     ) -> Self {
         let lane = || Lane::new(start_aqm(), discipline.limit, rate_bps, discipline.ecn);
-        Self(match Several::new(scheduler) {
+        Self(match scheduler.map(Several::new) {
             None => Shape::Fifo(Buffer::new(discipline, Fifo, lane)),
             Some(several) => Shape::Several(Box::new(Buffer::new(discipline, several, lane))),
         })

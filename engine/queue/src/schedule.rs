@@ -1,11 +1,8 @@
 //! Chooses the lane that a packet joins, and the lane that sends next.
 
-use crate::{
-    classify::Classifier,
-    lane::Lane,
-    packet::Packet,
-    scheduler::{Order, Scheduler},
-};
+use sluice_aqm::{Configured, LaneView, Scheduler};
+
+use crate::{lane::Lane, packet::Packet};
 
 /// Decides about the lanes of a buffer.
 pub trait Schedule {
@@ -21,26 +18,25 @@ pub trait Schedule {
     /// Returns the lane of a flow's packets.
     fn classify(&mut self, now_ns: u64, flow_hash: u32, random: &mut impl FnMut() -> u64) -> usize;
 
-    /// Notes that a packet joins a lane.
-    fn join(&mut self, lane: usize, bytes: u32);
+    /// Notes that a packet of `bytes` has joined a lane, which is then `lane`.
+    fn join<P: Packet, A>(&mut self, number: usize, lane: &Lane<P, A>, bytes: u32);
 
-    /// Notes that a packet leaves a lane.
-    fn leave(&mut self, bytes: u32);
+    /// Notes that a packet of `bytes` has left a lane, which is then `lane`.
+    fn leave<P: Packet, A>(&mut self, number: usize, lane: &Lane<P, A>, bytes: u32);
 
     /// Returns the lane whose head may be sent now, the same until `send` or until its head
     /// changes; `None` if no packet waits.
-    fn next<P: Packet, A>(&mut self, lanes: &[Lane<P, A>]) -> Option<usize>;
+    fn next<P: Packet, A>(&mut self, now_ns: u64, lanes: &[Lane<P, A>]) -> Option<usize>;
 
-    /// Notes that the link sends a packet of the lane that `next` returned, and whether that lane
-    /// is then empty.
-    fn send(&mut self, lane: usize, bytes: u32, is_empty: bool);
+    /// Notes that the link sends a packet of the lane that `next` returned.
+    fn send(&mut self, lane: usize, bytes: u32);
 
     /// Returns the lane of the packet that the link sends, or sent last.
     fn served(&self) -> usize;
 
-    /// Returns the longest lane if a packet of `arriving_bytes` is counted in lane `own`.
-    fn longest<P: Packet, A>(&self, lanes: &[Lane<P, A>], own: usize, arriving_bytes: u32)
-    -> usize;
+    /// Returns the lane that loses a packet for an arrival of `bytes` at lane `own` when the buffer
+    /// is full.
+    fn victim(&mut self, own: usize, bytes: u32) -> usize;
 }
 
 /// One lane.
@@ -64,18 +60,18 @@ impl Schedule for Fifo {
     }
 
     #[inline]
-    fn join(&mut self, _: usize, _: u32) {}
+    fn join<P: Packet, A>(&mut self, _: usize, _: &Lane<P, A>, _: u32) {}
 
     #[inline]
-    fn leave(&mut self, _: u32) {}
+    fn leave<P: Packet, A>(&mut self, _: usize, _: &Lane<P, A>, _: u32) {}
 
     #[inline]
-    fn next<P: Packet, A>(&mut self, lanes: &[Lane<P, A>]) -> Option<usize> {
+    fn next<P: Packet, A>(&mut self, _: u64, lanes: &[Lane<P, A>]) -> Option<usize> {
         (lanes[0].packets() > 0).then_some(0)
     }
 
     #[inline]
-    fn send(&mut self, _: usize, _: u32, _: bool) {}
+    fn send(&mut self, _: usize, _: u32) {}
 
     #[inline]
     fn served(&self) -> usize {
@@ -83,16 +79,14 @@ impl Schedule for Fifo {
     }
 
     #[inline]
-    fn longest<P: Packet, A>(&self, _: &[Lane<P, A>], _: usize, _: u32) -> usize {
-        0
+    fn victim(&mut self, own: usize, _: u32) -> usize {
+        own
     }
 }
 
-/// Several lanes with a scheduler.
+/// Several lanes with a scheduler of `aqm/`.
 pub struct Several {
-    classifier: Classifier,
-    order: Order,
-    count: u32,
+    scheduler: Scheduler,
     served: usize,
     /// Packets and bytes in all lanes together.
     packets: u32,
@@ -100,16 +94,25 @@ pub struct Several {
 }
 
 impl Several {
-    /// `None` for a FIFO.
-    pub fn new(scheduler: Scheduler) -> Option<Self> {
-        Some(Self {
-            classifier: Classifier::new(scheduler.queues(), scheduler.perturbation_ns()),
-            order: Order::new(scheduler)?,
-            count: scheduler.queues(),
+    pub fn new(scheduler: &Configured) -> Self {
+        Self {
+            scheduler: Scheduler::start(scheduler),
             served: 0,
             packets: 0,
             bytes: 0,
-        })
+        }
+    }
+
+    #[inline]
+    fn tell<P: Packet, A>(&mut self, number: usize, lane: &Lane<P, A>) {
+        let head = lane.head();
+        let view = LaneView {
+            bytes: lane.bytes(),
+            packets: lane.packets(),
+            head_since_ns: head.map_or(0, |head| head.since_ns),
+            head_bytes: head.map_or(0, |head| head.packet.bytes()),
+        };
+        self.scheduler.tell(number, view);
     }
 }
 
@@ -117,7 +120,7 @@ impl Schedule for Several {
     type Lanes<T> = Vec<T>;
 
     fn lanes<T>(&self, lane: impl Fn() -> T) -> Vec<T> {
-        (0..self.count).map(|_| lane()).collect()
+        (0..self.scheduler.lanes()).map(|_| lane()).collect()
     }
 
     fn held<P: Packet, A>(&self, _: &[Lane<P, A>]) -> (u32, u64) {
@@ -125,58 +128,42 @@ impl Schedule for Several {
     }
 
     fn classify(&mut self, now_ns: u64, flow_hash: u32, random: &mut impl FnMut() -> u64) -> usize {
-        self.classifier.queue(now_ns, flow_hash, random)
+        self.scheduler.classify(now_ns, flow_hash, random)
     }
 
-    fn join(&mut self, lane: usize, bytes: u32) {
+    fn join<P: Packet, A>(&mut self, number: usize, lane: &Lane<P, A>, bytes: u32) {
         self.packets += 1;
         self.bytes += u64::from(bytes);
-        self.order.wake(lane);
+        self.tell(number, lane);
+        self.scheduler.joined(number);
     }
 
-    fn leave(&mut self, bytes: u32) {
+    fn leave<P: Packet, A>(&mut self, number: usize, lane: &Lane<P, A>, bytes: u32) {
         self.packets -= 1;
         self.bytes -= u64::from(bytes);
+        self.tell(number, lane);
     }
 
-    #[inline(never)]
-    fn next<P: Packet, A>(&mut self, lanes: &[Lane<P, A>]) -> Option<usize> {
-        self.order.next(|lane| lanes[lane].head_bytes())
+    fn next<P: Packet, A>(&mut self, now_ns: u64, _: &[Lane<P, A>]) -> Option<usize> {
+        loop {
+            // a call gives a bounded number of turns, which may not be enough for a large packet
+            let next = self.scheduler.next(now_ns);
+            if next.is_some() || self.packets == 0 {
+                return next;
+            }
+        }
     }
 
-    fn send(&mut self, lane: usize, bytes: u32, is_empty: bool) {
+    fn send(&mut self, lane: usize, bytes: u32) {
         self.served = lane;
-        self.order.sent(lane, bytes, is_empty);
+        self.scheduler.sent(lane, bytes);
     }
 
     fn served(&self) -> usize {
         self.served
     }
 
-    fn longest<P: Packet, A>(
-        &self,
-        lanes: &[Lane<P, A>],
-        own: usize,
-        arriving_bytes: u32,
-    ) -> usize {
-        let length = |index: usize| {
-            let lane = &lanes[index];
-            let (arriving, bytes) = if index == own {
-                (1, arriving_bytes)
-            } else {
-                (0, 0)
-            };
-            match self.order.counts_bytes() {
-                true => lane.bytes() + u64::from(bytes),
-                false => u64::from(lane.packets()) + arriving,
-            }
-        };
-        let mut longest = own;
-        for index in self.order.queues() {
-            if length(index) > length(longest) {
-                longest = index;
-            }
-        }
-        longest
+    fn victim(&mut self, own: usize, bytes: u32) -> usize {
+        self.scheduler.victim(own, bytes)
     }
 }

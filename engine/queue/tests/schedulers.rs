@@ -9,27 +9,46 @@ use std::{
 
 use proptest::prelude::*;
 use sluice_aqm::{Configured, Discipline, Running, Victim, find};
-use sluice_queue::{Queue, Scheduler, Waiting};
+use sluice_queue::{Queue, Waiting};
 
-use common::{Everything, Numbered, Step, disciplines, drop_tail, red, repeatable, steps, words};
+use common::{
+    Everything, Numbered, Step, disciplines, drop_tail, red, repeatable, scheduler, steps, words,
+};
 
 const RATE_BPS: u64 = 8_000_000;
 const STEP_NS: u64 = 1_000_000;
 
-fn schedulers() -> impl Strategy<Value = Scheduler> {
-    let sfq = (1_u32..9, 0_u64..50).prop_map(|(queues, steps)| Scheduler::Sfq {
-        queues,
-        perturbation_ns: steps * STEP_NS,
+/// Schedulers whose salt stays, for `no_flow_is_reordered`, and others.
+fn schedulers(perturbed: bool) -> impl Strategy<Value = Configured> {
+    let most = if perturbed { 50 } else { 1 };
+    let sfq = (1_u32..9, 0..most).prop_map(|(queues, steps)| {
+        let perturbation_s = f64::from(steps) * STEP_NS as f64 / 1e9;
+        scheduler(
+            "sfq",
+            &[
+                ("queues", queues.into()),
+                ("perturbation_s", perturbation_s),
+            ],
+        )
     });
-    let drr = (1_u32..9, 1_u32..3000).prop_map(|(queues, quantum_bytes)| Scheduler::Drr {
-        queues,
-        quantum_bytes,
+    let by_bytes = (any::<bool>(), 1_u32..9, 64_u32..3000);
+    let by_bytes = by_bytes.prop_map(|(is_new_first, queues, quantum_bytes)| {
+        of_bytes(
+            if is_new_first { "fq" } else { "drr" },
+            queues,
+            quantum_bytes,
+        )
     });
-    let fq = (1_u32..9, 1_u32..3000).prop_map(|(queues, quantum_bytes)| Scheduler::Fq {
-        queues,
-        quantum_bytes,
-    });
-    prop_oneof![sfq, drr, fq]
+    prop_oneof![1 => sfq, 2 => by_bytes]
+}
+
+/// A scheduler that counts bytes.
+fn of_bytes(name: &str, queues: u32, quantum_bytes: u32) -> Configured {
+    let given = [
+        ("queues", queues.into()),
+        ("quantum_bytes", quantum_bytes.into()),
+    ];
+    scheduler(name, &given)
 }
 
 /// The AQM of each queue, with all functions of the contract.
@@ -51,7 +70,7 @@ proptest! {
 
     #[test]
     fn packets_are_conserved_and_the_limit_holds(
-        (discipline, scheduler) in (disciplines(), schedulers()),
+        (discipline, scheduler) in (disciplines(), schedulers(true)),
         steps in steps(20),
         seed: u64,
     ) {
@@ -60,7 +79,7 @@ proptest! {
         let mut lost = |packet: Numbered, _| {
             assert!(gone.borrow_mut().insert(packet.number, packet.bytes).is_none());
         };
-        let mut queue = Queue::new(discipline, scheduler, everything, RATE_BPS);
+        let mut queue = Queue::new(discipline, Some(&scheduler), everything, RATE_BPS);
         let (mut busy, mut arrived, mut bytes) = (false, 0, 0);
         for (count, step) in steps.iter().enumerate() {
             let now_ns = count as u64 * STEP_NS;
@@ -89,16 +108,12 @@ proptest! {
     /// A flow's packets keep their order as long as no new salt is drawn.
     #[test]
     fn no_flow_is_reordered(
-        (discipline, scheduler) in (disciplines(), schedulers()),
+        (discipline, scheduler) in (disciplines(), schedulers(false)),
         steps in steps(20),
         seed: u64,
     ) {
-        let scheduler = match scheduler {
-            Scheduler::Sfq { queues, .. } => Scheduler::Sfq { queues, perturbation_ns: 0 },
-            other => other,
-        };
         let mut random = words(seed);
-        let mut queue = Queue::new(discipline, scheduler, drop_tail, RATE_BPS);
+        let mut queue = Queue::new(discipline, Some(&scheduler), drop_tail, RATE_BPS);
         let mut last = HashMap::new();
         for (count, step) in steps.iter().enumerate() {
             let now_ns = count as u64 * STEP_NS;
@@ -138,18 +153,10 @@ fn flows_share_the_link_by_bytes() {
     let sizes = [40_u32, 1500, 576, 300, 1499];
     for quantum_bytes in [100, 300, 1500, 4000] {
         let queues = 1024;
-        for scheduler in [
-            Scheduler::Drr {
-                queues,
-                quantum_bytes,
-            },
-            Scheduler::Fq {
-                queues,
-                quantum_bytes,
-            },
-        ] {
+        for name in ["drr", "fq"] {
+            let scheduler = of_bytes(name, queues, quantum_bytes);
             let mut random = words(5);
-            let mut queue = Queue::new(ROOMY, scheduler, drop_tail, RATE_BPS);
+            let mut queue = Queue::new(ROOMY, Some(&scheduler), drop_tail, RATE_BPS);
             let mut lost = |_, _| panic!("the limit is far");
             for flow in 0..sizes.len() * 3 {
                 let flow = flow % sizes.len();
@@ -177,7 +184,7 @@ fn flows_share_the_link_by_bytes() {
 
 /// Returns the packets sent by each flow, if flow 0 offers five packets of 100 bytes in each round
 /// and the three others one each.
-fn shares(scheduler: Scheduler) -> Vec<usize> {
+fn shares(scheduler: Option<&Configured>) -> Vec<usize> {
     let mut random = words(6);
     let discipline = Discipline { limit: 60, ..ROOMY };
     let mut queue = Queue::new(discipline, scheduler, drop_tail, RATE_BPS);
@@ -200,54 +207,31 @@ fn shares(scheduler: Scheduler) -> Vec<usize> {
 /// If the link sends four packets a round, each of four flows gets one; a FIFO shares by demand.
 #[test]
 fn a_greedy_flow_takes_nothing_from_the_others() {
-    let (queues, quantum_bytes, perturbation_ns) = (256, 100, 0);
     for scheduler in [
-        Scheduler::Sfq {
-            queues,
-            perturbation_ns,
-        },
-        Scheduler::Drr {
-            queues,
-            quantum_bytes,
-        },
-        Scheduler::Fq {
-            queues,
-            quantum_bytes,
-        },
+        scheduler("sfq", &[("queues", 256.0)]),
+        of_bytes("drr", 256, 100),
+        of_bytes("fq", 256, 100),
     ] {
-        let sent = shares(scheduler);
+        let sent = shares(Some(&scheduler));
         assert!(
             sent.iter().all(|count| count.abs_diff(10_000) < 60),
             "{scheduler:?}: {sent:?}"
         );
     }
-    let sent = shares(Scheduler::Fifo);
+    let sent = shares(None);
     assert!(sent[0] > 2 * sent[1], "{sent:?}");
 }
 
 /// RFC 8290, section 3: a flow that had no packets waiting goes before one with many.
 #[test]
 fn a_sparse_flow_goes_first_with_fq() {
-    let (queues, quantum_bytes) = (1024, 1514);
     for (scheduler, ahead) in [
-        (
-            Scheduler::Fq {
-                queues,
-                quantum_bytes,
-            },
-            0,
-        ),
-        (
-            Scheduler::Drr {
-                queues,
-                quantum_bytes,
-            },
-            2,
-        ),
-        (Scheduler::Fifo, 99),
+        (Some(of_bytes("fq", 1024, 1514)), 0),
+        (Some(of_bytes("drr", 1024, 1514)), 2),
+        (None, 99),
     ] {
         let (mut random, mut lost) = (words(7), |_, _| panic!("the limit is far"));
-        let mut queue = Queue::new(ROOMY, scheduler, drop_tail, RATE_BPS);
+        let mut queue = Queue::new(ROOMY, scheduler.as_ref(), drop_tail, RATE_BPS);
         for number in 0..100 {
             queue.arrive(0, packet(number, 1, 500), &mut random, &mut lost);
         }
@@ -272,15 +256,12 @@ fn a_sparse_flow_goes_first_with_fq() {
 fn fq_with_codel_spares_the_sparse_flow() {
     let (mut random, lost_of) = (words(8), RefCell::new([0; 3]));
     let mut lost = |gone: Numbered, _| lost_of.borrow_mut()[gone.flow as usize] += 1;
-    let scheduler = Scheduler::Fq {
-        queues: 1024,
-        quantum_bytes: 1514,
-    };
+    let scheduler = of_bytes("fq", 1024, 1514);
     let discipline = Discipline {
         victim: Victim::Front,
         ..ROOMY
     };
-    let mut queue = Queue::new(discipline, scheduler, || started("codel"), RATE_BPS);
+    let mut queue = Queue::new(discipline, Some(&scheduler), || started("codel"), RATE_BPS);
     let mut longest = 0;
     for ms in 0..5_000_usize {
         let now_ns = ms as u64 * STEP_NS;

@@ -6,9 +6,9 @@ use std::{cell::RefCell, collections::VecDeque};
 
 use proptest::prelude::*;
 use sluice_aqm::{Discipline, Victim};
-use sluice_queue::{Queue, Scheduler};
+use sluice_queue::Queue;
 
-use common::{Numbered, Step, disciplines, drop_tail, repeatable, steps, words};
+use common::{Numbered, Step, disciplines, drop_tail, repeatable, scheduler, steps, words};
 
 /// A plain model of McKenney 1990.
 struct Plain {
@@ -94,8 +94,10 @@ proptest! {
         steps in steps(15),
         seed: u64,
     ) {
-        let scheduler = Scheduler::Sfq { queues, perturbation_ns };
-        let mut queue = Queue::new(discipline, scheduler, drop_tail, 1_000_000);
+        let perturbation_s = perturbation_ns as f64 / 1e9;
+        let sfq = [("queues", queues.into()), ("perturbation_s", perturbation_s)];
+        let sfq = scheduler("sfq", &sfq);
+        let mut queue = Queue::new(discipline, Some(&sfq), drop_tail, 1_000_000);
         let mut plain = Plain {
             discipline,
             buckets: vec![VecDeque::new(); queues as usize],

@@ -59,8 +59,8 @@ pub struct Description {
     pub kind: Option<&'static str>,
     /// Its fields.
     pub fields: Vec<FieldDescription>,
-    /// Reads such a table, and returns it with all its fields.
-    pub complete: fn(&Value, &mut Reader) -> Option<Value>,
+    /// Reads such a table, which this describes, and returns it with all its fields.
+    pub complete: fn(&Self, &Value, &mut Reader) -> Option<Value>,
 }
 
 /// Returns all tables of all scenarios, each after the tables that it contains.

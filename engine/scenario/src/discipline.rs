@@ -13,8 +13,9 @@ use crate::{
     field::{Field, fields},
     limits::{ANY, LONGEST_NAME, Limits},
     quantity::quantity,
-    queue::{Fifo, Queue, Scheduler, Victim},
+    queue::{Queue, Victim},
     reader::Reader,
+    scheduler::Scheduler,
     show::plain,
     table::table,
     value::{Fields, Foreign, Value},
@@ -251,7 +252,7 @@ table! {
         /// Name in tables and plots; empty: the AQM's name with the given parameters.
         label: String = String::new(), ANY.longest(LONGEST_NAME);
         /// How packets are spread over queues.
-        scheduler: Scheduler = Scheduler::Fifo(Fifo {});
+        scheduler: Scheduler = Scheduler::FIFO;
         /// Which packet is lost when one must be dropped.
         victim: Option<Victim>;
         /// Whether early drops of packets that can be marked (ECN) become marks.
@@ -310,7 +311,7 @@ impl Discipline {
             .iter()
             .map(|(name, value)| format!("{name}={}", as_given(value)))
             .collect();
-        if !matches!(self.scheduler, Scheduler::Fifo(_)) {
+        if self.scheduler != Scheduler::FIFO {
             given.push(self.scheduler.kind().into());
         }
         given.extend(

@@ -1,5 +1,7 @@
 //! Names that users know from elsewhere, and what takes their place here.
 
+use sluice_aqm::find_scheduler;
+
 use crate::network::tcp_names;
 
 /// Congestion controls of Linux that the engine does not have.
@@ -65,7 +67,7 @@ pub fn in_place_of(name: &str, aqms: &[&str]) -> Option<String> {
         ));
     }
     let (scheduler, inside) = name.split_once('_').unwrap_or((name, "drop_tail"));
-    if !["sfq", "drr", "fq"].contains(&scheduler) || !aqms.contains(&inside) {
+    if find_scheduler(scheduler).is_none() || !aqms.contains(&inside) {
         return None;
     }
     let (option, field) = match inside {

@@ -259,7 +259,7 @@ pub(crate) fn fields<'a>(value: &'a Value, reader: &mut Reader) -> Option<&'a Fi
 /// of them.
 pub(crate) fn word(
     value: &Value,
-    words: &[&'static str],
+    words: &[&str],
     hints: &[(&str, &str)],
     reader: &mut Reader,
 ) -> Option<usize> {

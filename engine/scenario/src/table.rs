@@ -48,7 +48,7 @@ pub trait Table: Clone {
             help: Self::HELP,
             kind: Self::KIND,
             fields,
-            complete: |value, reader| Self::read(value, &ANY, reader).map(|table| table.write()),
+            complete: |_, value, reader| Self::read(value, &ANY, reader).map(|table| table.write()),
         }
     }
 }
@@ -61,13 +61,8 @@ impl<T: Table> Field for T {
     fn read(value: &Value, _: &Limits, reader: &mut Reader) -> Option<Self> {
         let before = reader.problems();
         let mut given = Given::new(fields(value, reader)?);
-        if let Some(kind) = T::KIND
-            && let Some(said) = given.take("kind")
-            && *said != Value::Text(kind.into())
-        {
-            reader.within("kind", |reader| {
-                reader.refuse(said, format!("must be '{kind}'"));
-            });
+        if let Some(kind) = T::KIND {
+            check_kind(kind, &mut given, reader);
         }
         let found = T::read_fields(&mut given, reader);
         given.refuse_others(reader);
@@ -83,6 +78,17 @@ impl<T: Table> Field for T {
         rows.extend(T::KIND.map(|kind| ("kind".into(), Value::Text(kind.into()))));
         self.write_fields(&mut rows);
         Value::Table(Fields { of: T::NAME, rows })
+    }
+}
+
+/// Reports a `kind` that is not that of the table.
+pub(crate) fn check_kind(kind: &str, given: &mut Given<'_>, reader: &mut Reader) {
+    if let Some(said) = given.take("kind")
+        && *said != Value::Text(kind.into())
+    {
+        reader.within("kind", |reader| {
+            reader.refuse(said, format!("must be '{kind}'"));
+        });
     }
 }
 
@@ -135,6 +141,12 @@ pub(crate) fn read_kind<T>(
     reader: &mut Reader,
 ) -> Option<T> {
     let words: Vec<_> = kinds.iter().map(|(kind, _)| *kind).collect();
+    kinds[kind_of(value, &words, reader)?].1(value, reader)
+}
+
+/// Returns which of several kinds a table names as its `kind`; `None`, with a report, if it names
+/// none of them.
+pub(crate) fn kind_of(value: &Value, words: &[&'static str], reader: &mut Reader) -> Option<usize> {
     if let Value::Text(text) = value
         && words.contains(&text.as_str())
     {
@@ -142,14 +154,13 @@ pub(crate) fn read_kind<T>(
         return None;
     }
     let fields = fields(value, reader)?;
-    let place = reader.within("kind", |reader| match fields.get("kind") {
-        Some(kind) => crate::field::word(kind, &words, &[], reader),
+    reader.within("kind", |reader| match fields.get("kind") {
+        Some(kind) => crate::field::word(kind, words, &[], reader),
         None => {
             reader.wrong("is missing");
             None
         }
-    });
-    kinds[place?].1(value, reader)
+    })
 }
 
 pub(crate) fn union(

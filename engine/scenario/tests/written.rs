@@ -97,7 +97,7 @@ fn table(description: &Description) -> BoxedStrategy<Value> {
 /// Returns the table with all its fields; the error lists its problems.
 fn complete(description: &Description, value: &Value) -> Result<Value, String> {
     let mut reader = Reader::new(Path::new(""));
-    let found = (description.complete)(value, &mut reader);
+    let found = (description.complete)(description, value, &mut reader);
     reader.finish(found).map_err(|error| error.to_string())
 }
 

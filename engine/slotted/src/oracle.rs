@@ -12,7 +12,7 @@ use sluice_aqm::{
     Aqm, Configured, Discipline, NEVER, Running, Value, Verdict, Victim, View, all, find,
 };
 use sluice_ecn::Ecn;
-use sluice_queue::{Queue, Scheduler};
+use sluice_queue::Queue;
 use sluice_random::{Stream, stream};
 use sluice_traffic::{ModulatedSlots, Modulator};
 
@@ -379,7 +379,7 @@ fn station<A: Source, S: Server, Q: Aqm>(
 ) -> Station<A, S, Q, ()> {
     let aqm = RefCell::new(Some(aqm));
     let start = || aqm.take().expect("one queue");
-    let queue = Queue::new(discipline, Scheduler::Fifo, start, RATE_BPS);
+    let queue = Queue::new(discipline, None, start, RATE_BPS);
     Station::new(parts, queue, SLOT_NS, stream(9, "aqm", 0), ())
 }
 

@@ -6,8 +6,8 @@ use std::{
 };
 
 use rayon::prelude::*;
-use sluice_aqm::{Aqm, AqmSource, Discipline};
-use sluice_queue::{DecisionLog, Observer, Queue, Scheduler};
+use sluice_aqm::{Aqm, AqmSource, Configured, Discipline};
+use sluice_queue::{DecisionLog, Observer, Queue};
 use sluice_random::{Stream, stream};
 use sluice_traffic::ModulatedSlots;
 
@@ -32,7 +32,7 @@ pub struct Plan {
     /// Limits, victim and marking.
     pub discipline: Discipline,
     /// How packets are spread over several queues.
-    pub scheduler: Scheduler,
+    pub scheduler: Option<Configured>,
     /// Slots of one replication.
     pub slots: u64,
     /// Number of independent replications.
@@ -228,7 +228,12 @@ impl<'a, Q: Aqm, O: Observer<Packet>> Start<'a, Q, O> {
         Self {
             plan,
             number: u64::from(number),
-            queue: Queue::new(plan.discipline, plan.scheduler, start_aqm, rate_bps(plan)),
+            queue: Queue::new(
+                plan.discipline,
+                plan.scheduler.as_ref(),
+                start_aqm,
+                rate_bps(plan),
+            ),
             words,
             observer,
         }

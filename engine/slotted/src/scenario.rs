@@ -15,7 +15,7 @@ impl Plan {
             packet_bytes: scenario.packet_bytes,
             service: Service::of(scenario),
             discipline: discipline.on(&scenario.queue),
-            scheduler: (&discipline.scheduler).into(),
+            scheduler: discipline.scheduler.configured().cloned(),
             slots: scenario.duration_slots(),
             replications: scenario.replications(),
             seed: scenario.seed,

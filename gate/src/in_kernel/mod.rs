@@ -20,7 +20,7 @@ pub use without_bpf::{look, run};
 pub use {
     check::look,
     plane::run,
-    ready::{Ready, compiled},
+    ready::{Ready, compiled, scheduler},
 };
 
 /// Reads the settings of the forward link only, because a qdisc serves one interface.

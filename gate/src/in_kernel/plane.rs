@@ -9,11 +9,12 @@ use std::{
 };
 
 use caps::Capability;
+use sluice_aqm::Scheduler;
 use sluice_kernel::{Counts, Device, Installed, KINDS, KernelError, Kind, SAMPLED};
 
 use super::{
     check, read,
-    ready::{Ready, aqm_of, device, flow_queues, words},
+    ready::{Ready, aqm_of, device, words},
     tc::Tc,
 };
 use crate::{
@@ -83,7 +84,13 @@ impl InKernel {
         let index = device.index().map_err(lost)?;
         let tc = Tc::of(&device).map_err(lost)?;
         let start_ns = clock_ns()?;
-        let installed = kind.install(&ready.object, &ready.aqm, &ready.settings, &ready.fixed)?;
+        let installed = kind.install(
+            &ready.object,
+            &ready.aqm,
+            ready.scheduler.as_ref(),
+            &ready.settings,
+            &ready.fixed,
+        )?;
         if let Err(error) = tc.add(index, kind.name()) {
             kind.remove()?;
             return Err(Failure(match error.kind() {
@@ -109,7 +116,9 @@ impl InKernel {
     fn empty(&mut self) -> Result<(), KernelError> {
         let mut settings = words(&self.settings);
         settings.rate_bps = AT_ONCE_BPS;
-        self.installed.set(&self.settings.forward.aqm, &settings)?;
+        let link = &self.settings.forward;
+        let scheduler = link.discipline.scheduler.configured();
+        self.installed.set(&link.aqm, scheduler, &settings)?;
         let begin = Instant::now();
         loop {
             let snapshot = self.installed.snapshot(0)?;
@@ -250,14 +259,16 @@ impl DataPlane for InKernel {
                 aqm_of(new)
             )));
         }
-        let [was, would_be] = [old, new].map(|link| flow_queues(&link.discipline.scheduler));
+        let scheduler = new.discipline.scheduler.configured();
+        let [was, would_be] = [old.discipline.scheduler.configured(), scheduler]
+            .map(|of| of.map(|of| (&of.class().name, Scheduler::lanes_of(of))));
         if was != would_be {
             return Ok(Err(
                 "the scheduler and the number of its queues cannot change while its qdisc is at work"
                     .into(),
             ));
         }
-        let done = self.installed.set(&new.aqm, &words(settings));
+        let done = self.installed.set(&new.aqm, scheduler, &words(settings));
         if done.is_ok() {
             self.settings = settings.clone();
         }

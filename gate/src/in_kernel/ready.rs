@@ -6,9 +6,9 @@ use std::{
     path::Path,
 };
 
-use sluice_aqm::Configured;
-use sluice_kernel::{Device, Fixed, KernelError, Object, Order, Program, compile};
-use sluice_scenario::{AqmName, Scheduler};
+use sluice_aqm::{Configured, Scheduler, find_scheduler, schedulers};
+use sluice_kernel::{Device, Fixed, KernelError, Object, Program, compile};
+use sluice_scenario::AqmName;
 
 use crate::{
     Failure,
@@ -31,6 +31,8 @@ pub struct Ready {
     pub object: Object,
     /// The AQM.
     pub aqm: Configured,
+    /// The scheduler; `None`: one queue, first in, first out.
+    pub scheduler: Option<Configured>,
     /// Settings that can change.
     pub settings: sluice_kernel::Settings,
     /// Settings that cannot change: for one interface, shaped, with distributions and samples.
@@ -62,9 +64,9 @@ impl Ready {
             ));
         }
         let aqm = settings.forward.aqm.clone();
-        let flow_queues = flow_queues(&settings.forward.discipline.scheduler);
+        let scheduler = settings.forward.discipline.scheduler.configured().cloned();
         let program = Program::Qdisc {
-            flow_queues: flow_queues.is_some(),
+            scheduler: scheduler.as_ref().map(|scheduler| &*scheduler.class().name),
             log: log_megabytes.is_some(),
         };
         let object = match &options.object {
@@ -84,12 +86,13 @@ impl Ready {
                 most_packets: words.limit_packets,
                 is_shaped: true,
                 tells: true,
-                flow_queues,
+                lanes: scheduler.as_ref().map_or(1, Scheduler::lanes_of),
                 // size of a ring buffer: a power of 2
                 log_bytes: log_megabytes.map_or(0, |count| (count << 20).next_power_of_two()),
                 marks_at,
                 stays: false,
             },
+            scheduler,
             settings: words,
         })
     }
@@ -127,14 +130,20 @@ pub fn compiled(aqm: &str, program: Program) -> Result<Object, Failure> {
     Ok(compile(program, class)?)
 }
 
-/// Returns the order of a scheduler and the number of its queues; `None` for a FIFO.
-pub fn flow_queues(scheduler: &Scheduler) -> Option<(Order, u32)> {
-    match scheduler {
-        Scheduler::Fifo(_) => None,
-        Scheduler::Sfq(sfq) => Some((Order::Sfq, sfq.queues)),
-        Scheduler::Drr(drr) => Some((Order::Drr, drr.queues)),
-        Scheduler::Fq(fq) => Some((Order::Fq, fq.queues)),
-    }
+/// Returns the name of a scheduler.
+///
+/// # Errors
+/// If there is none of that name.
+pub fn scheduler(name: &str) -> Result<&'static str, Failure> {
+    find_scheduler(name)
+        .map(|class| &*class.name)
+        .ok_or_else(|| {
+            let known: Vec<&str> = schedulers().iter().map(|class| &*class.name).collect();
+            Failure(format!(
+                "--scheduler {name}: it must be one of {} (without it: first in, first out)",
+                known.join(", ")
+            ))
+        })
 }
 
 /// Returns the AQM's name, or the path of its header.
@@ -148,21 +157,14 @@ pub fn aqm_of(link: &LinkSettings) -> String {
     }
 }
 
-/// Returns the settings that can change while a qdisc is in use, besides the AQM's parameters.
+/// Returns the settings that can change while a qdisc is in use, besides the parameters of AQM
+/// and scheduler.
 pub fn words(settings: &Settings) -> sluice_kernel::Settings {
     let link = &settings.forward;
-    let (quantum_bytes, perturbation_s) = match &link.discipline.scheduler {
-        Scheduler::Fifo(_) => (0, 0.0),
-        Scheduler::Sfq(sfq) => (0, sfq.perturbation_s),
-        Scheduler::Drr(drr) => (drr.quantum_bytes, 0.0),
-        Scheduler::Fq(fq) => (fq.quantum_bytes, 0.0),
-    };
     sluice_kernel::Settings {
         rate_bps: link.rate_bps,
         limit_packets: link.buffer.limit,
         limit_bytes: link.buffer.limit_bytes,
-        perturbation_ns: sluice_scenario::ns(perturbation_s),
-        quantum_bytes,
         victim: link.discipline.victim(&link.buffer).into(),
         ecn: link.ecn(),
         seed: settings.seed,

@@ -33,7 +33,7 @@ def own(
     """
     assert isinstance(discipline.aqm, str)
     files = {
-        _OBJECT: compiled(discipline.aqm, flow_queues=discipline.scheduler.kind != "fifo"),
+        _OBJECT: compiled(discipline.aqm, scheduler=discipline.scheduler.kind),
         # the same bytes for the same replication, however many there are
         _SCENARIO: alone(scenario.replace(replications=1), discipline).encode(),
     }

@@ -8,7 +8,6 @@ use sluice_network::{
     NetworkError, Plan, Port, Replication, ShortTcp, Size, Source, TcpFlow, TcpKind, Topology,
     simulate,
 };
-use sluice_queue::Scheduler;
 use sluice_tcp::{Config, Variant};
 
 pub const MS: u64 = 1_000_000;
@@ -22,7 +21,7 @@ pub fn port(aqm: &str, limit: u32) -> Port {
             victim: Victim::Tail,
             ecn: false,
         },
-        scheduler: Scheduler::Fifo,
+        scheduler: None,
         aqm: Configured::new(find(aqm).unwrap(), &[]).unwrap().into(),
     }
 }

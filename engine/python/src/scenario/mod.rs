@@ -161,7 +161,7 @@ fn complete(py: Python<'_>, table: &Bound<'_, PyAny>) -> PyResult<()> {
         _ => {
             let read = move || {
                 let mut reader = Reader::default();
-                let written = (description.complete)(&value, &mut reader);
+                let written = (description.complete)(description, &value, &mut reader);
                 reader.finish(written)
             };
             abandonable(py, read)?.map_err(refused)?

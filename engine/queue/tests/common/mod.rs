@@ -8,7 +8,9 @@ use proptest::{
     prelude::*,
     test_runner::{Config, RngSeed},
 };
-use sluice_aqm::{Aqm, Configured, Discipline, Running, Value, Verdict, Victim, View, find};
+use sluice_aqm::{
+    Aqm, Configured, Discipline, Running, Value, Verdict, Victim, View, find, find_scheduler,
+};
 use sluice_ecn::Ecn;
 use sluice_queue::Packet;
 
@@ -65,15 +67,23 @@ pub fn words(seed: u64) -> impl FnMut() -> u64 {
     }
 }
 
-/// RED with these parameters.
-pub fn red(given: &[(&str, f64)]) -> Running {
-    let values: Vec<_> = given
+fn values(given: &[(&str, f64)]) -> Vec<(String, Value)> {
+    given
         .iter()
         .map(|(name, number)| ((*name).to_owned(), Value::Number(*number)))
-        .collect();
-    Configured::new(find("red").unwrap(), &values)
+        .collect()
+}
+
+/// RED with these parameters.
+pub fn red(given: &[(&str, f64)]) -> Running {
+    Configured::new(find("red").unwrap(), &values(given))
         .unwrap()
         .start()
+}
+
+/// The scheduler of this name with these parameters.
+pub fn scheduler(name: &str, given: &[(&str, f64)]) -> Configured {
+    Configured::new(find_scheduler(name).unwrap(), &values(given)).unwrap()
 }
 
 /// Drop-tail.

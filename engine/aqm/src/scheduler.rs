@@ -1,0 +1,132 @@
+//! Schedulers of `aqm/`: they divide a queue into lanes, and choose the lane that sends next.
+
+use crate::{
+    discipline::{Configured, Memory},
+    ffi::{CClass, CLanes, LaneView, View},
+};
+
+/// The number of no lane: `AQM_NO_LANE`.
+const NO_LANE: u32 = u32::MAX;
+
+/// A scheduler with its state and its lanes. `aqm/scheduler.h` says what each function does.
+pub struct Scheduler {
+    code: &'static CClass,
+    configured: Configured,
+    state: Memory,
+    /// An array of `struct X_lane`.
+    lanes: Memory,
+    lane_words: usize,
+    count: u32,
+}
+
+impl Scheduler {
+    /// Returns a scheduler of empty lanes.
+    ///
+    /// # Panics
+    /// If `configured` is an AQM.
+    pub fn start(configured: &Configured) -> Self {
+        let code = configured.class().code;
+        let count = Self::lanes_of(configured);
+        Self {
+            code,
+            configured: configured.clone(),
+            state: Memory::zeroed(code.state_size),
+            lanes: Memory::zeroed(u64::from(count) * code.lane_size),
+            lane_words: code.lane_size as usize / size_of::<u64>(),
+            count,
+        }
+    }
+
+    /// Returns the number of lanes that a scheduler will have.
+    ///
+    /// # Panics
+    /// If `configured` is an AQM.
+    pub fn lanes_of(configured: &Configured) -> u32 {
+        let lanes = configured.class().code.lanes.expect("a scheduler");
+        // SAFETY: the config is this class's own.
+        unsafe { lanes(configured.config().as_ptr().cast()) as u32 }
+    }
+
+    /// Returns the number of lanes.
+    pub fn lanes(&self) -> u32 {
+        self.count
+    }
+
+    /// Tells what waits in a lane now. Must be called after each change, before other functions.
+    #[inline]
+    pub fn tell(&mut self, lane: usize, view: LaneView) {
+        let words = &mut self.lanes.words()[lane * self.lane_words..][..self.lane_words];
+        // SAFETY: every `struct X_lane` begins with a `struct aqm_lane`, and words are aligned.
+        unsafe { words.as_mut_ptr().cast::<LaneView>().write(view) };
+    }
+
+    /// Returns the lane that a flow's packet joins. `random` returns 64 fresh random bits.
+    pub fn classify(
+        &mut self,
+        now_ns: u64,
+        flow_hash: u32,
+        random: &mut impl FnMut() -> u64,
+    ) -> usize {
+        let mut view = View {
+            now_ns,
+            flow_hash,
+            ..View::default()
+        };
+        let (state, config) = (self.state.as_mut_ptr().cast(), self.config());
+        let wants_random = self.code.wants_random.expect("AQM_SCHEDULER sets it");
+        let classify = self.code.classify.expect("AQM_SCHEDULER sets it");
+        // SAFETY: state and config are this class's own.
+        let lane = unsafe {
+            if wants_random(state, config, &raw const view) != 0 {
+                view.random = random();
+            }
+            classify(state, config, &raw const view)
+        };
+        lane as usize
+    }
+
+    /// Notes that a packet has joined a lane.
+    pub fn joined(&mut self, lane: usize) {
+        let joined = self.code.joined.expect("AQM_SCHEDULER sets it");
+        let (state, config) = (self.state.as_mut_ptr().cast(), self.config());
+        // SAFETY: state, config and lanes are this class's own.
+        unsafe { joined(state, config, &mut self.all(), lane as u32) }
+    }
+
+    /// Returns the lane whose first packet is sent next; `None`: no lane can send.
+    pub fn next(&mut self, now_ns: u64) -> Option<usize> {
+        let next = self.code.next.expect("AQM_SCHEDULER sets it");
+        let (state, config) = (self.state.as_mut_ptr().cast(), self.config());
+        // SAFETY: state, config and lanes are this class's own.
+        let lane = unsafe { next(state, config, &mut self.all(), now_ns) };
+        (lane != NO_LANE).then_some(lane as usize)
+    }
+
+    /// Notes that the first packet of the lane that [`Self::next`] returned was sent.
+    pub fn sent(&mut self, lane: usize, bytes: u32) {
+        let sent = self.code.sent.expect("AQM_SCHEDULER sets it");
+        let (state, config) = (self.state.as_mut_ptr().cast(), self.config());
+        // SAFETY: state, config and lanes are this class's own.
+        unsafe { sent(state, config, &mut self.all(), lane as u32, bytes) }
+    }
+
+    /// Returns the lane that loses a packet for an arrival of `bytes` at lane `own`.
+    pub fn victim(&mut self, own: usize, bytes: u32) -> usize {
+        let victim = self.code.victim.expect("AQM_SCHEDULER sets it");
+        let (state, config) = (self.state.as_mut_ptr().cast(), self.config());
+        // SAFETY: state, config and lanes are this class's own.
+        unsafe { victim(state, config, &mut self.all(), own as u32, bytes) as usize }
+    }
+
+    fn config(&self) -> *const std::ffi::c_void {
+        self.configured.config().as_ptr().cast()
+    }
+
+    fn all(&mut self) -> CLanes {
+        CLanes {
+            first: self.lanes.as_mut_ptr().cast(),
+            size: self.code.lane_size,
+            count: self.count,
+        }
+    }
+}

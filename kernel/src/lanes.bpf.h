@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Several lanes, each with an AQM of its own, and a scheduler of aqm/ that chooses among them, as in
+ * engine/queue (schedule.rs).
+ *
+ * The packets of a lane are a list of places, linked by their numbers in both directions. A lane's
+ * AQM starts, takes new settings and makes up for missed ticks at the lane's next event.
+ */
+#ifndef SLUICEGATE_LANES_BPF_H
+#define SLUICEGATE_LANES_BPF_H
+
+struct {
+	int (*type)[MAP_TYPE_ARRAY];
+	u32 *key;
+	struct lane *value;
+	int (*max_entries)[1];	/* `lanes` for each instance */
+} lanes SECTION(".maps");
+
+static INLINE struct lane *lane_at(struct instance *instance, u32 number)
+{
+	u32 place = instance->number * fixed.lanes + number;
+
+	if (number >= fixed.lanes)
+		return 0;
+	return map_lookup(&lanes, &place);
+}
+
+/* To a scheduler, `lanes` are an instance. */
+static inline void *aqm_lane_at(struct aqm_lanes *lanes, u32 number)
+{
+	struct lane *lane = lane_at((struct instance *)lanes, number);
+
+	return lane ? &lane->scheduled : 0;
+}
+
+static INLINE struct aqm_lanes *lanes_of(struct instance *instance)
+{
+	return (struct aqm_lanes *)instance;
+}
+
+static INLINE u32 packets_in(const struct Qdisc *sch, const struct lane *lane)
+{
+	return lane->scheduled.waits.packets;
+}
+
+static INLINE u64 bytes_in(const struct Qdisc *sch, const struct lane *lane)
+{
+	return lane->scheduled.waits.bytes;
+}
+
+/* `idle_since_ns` is 0 while the link sends a packet of the lane. */
+static INLINE u32 is_idle(const struct Qdisc *sch, const struct instance *instance,
+			  const struct lane *lane, u64 now_ns)
+{
+	return !lane->scheduled.waits.packets && lane->idle_since_ns;
+}
+
+static INLINE u64 idle_since(const struct instance *instance, const struct lane *lane)
+{
+	return lane->idle_since_ns;
+}
+
+static INLINE void clear(u64 *words, u32 count)
+{
+	FOR_UP_TO(count) {
+		if ((u32)turn < count)
+			words[turn] = 0;
+	}
+}
+
+/* All AQMs start at `now_ns`; bring_up_to_date() starts each one at its lane's next event. */
+static INLINE void begin_aqms(struct instance *instance, u32 packets, u64 now_ns)
+{
+	instance->several.begun_ns = now_ns;
+}
+
+static INLINE void begin_empty(struct instance *instance, u64 now_ns)
+{
+	struct several *several = &instance->several;
+	struct lane *lane;
+
+	clear((u64 *)&several->state, WORDS(several->state));
+	several->serving = 0;
+	several->unused_count = 0;
+	several->used = 0;
+	FOR_UP_TO(fixed.lanes) {
+		lane = lane_at(instance, (u32)turn);
+		if (!lane)
+			break;
+		lane->edition = 0;
+		lane->idle_since_ns = now_ns;
+		clear((u64 *)&lane->scheduled, WORDS(lane->scheduled));
+	}
+}
+
+/*
+ * Starts the lane's AQM if it has not started since the last settings, and makes up for its ticks.
+ */
+VERIFIED_ONCE int bring_up_to_date(struct instance *instance, struct lane *lane, u32 number,
+				   u64 now_ns)
+{
+	if (!instance || !lane)
+		return 0;
+	if (lane->edition != instance->edition) {
+		lane->edition = instance->edition;
+		begin_aqm(instance, lane, instance->several.begun_ns);
+#ifdef HAS_OCCUPANCY
+		introduce(instance, lane, lane->head, lane->scheduled.waits.packets, now_ns);
+#endif
+	}
+	make_up_ticks(0, instance, lane, number, now_ns);
+	return 0;
+}
+
+/* The number of the lane that a packet of a flow joins. */
+static INLINE u32 classify(struct instance *instance, u64 now_ns, u32 flow_hash)
+{
+	struct OF_SCHEDULER(_state) *state = &instance->several.state.own;
+	const struct OF_SCHEDULER(_config) *config = &instance->wish.scheduler.own;
+	struct aqm_view view = { .now_ns = now_ns, .flow_hash = flow_hash };
+
+	if (OF_SCHEDULER(_wants_random)(state, config, &view)) {
+		view.random = draw_more(instance);
+		log(instance, HAPPENED_SALT, 0, 0, 0, 0, &view);
+	}
+	return OF_SCHEDULER(_classify)(state, config, &view);
+}
+
+static INLINE struct lane *lane_for(const struct Qdisc *sch, struct instance *instance,
+				    u32 number, u64 now_ns)
+{
+	struct lane *lane = lane_at(instance, number);
+
+	if (lane)
+		bring_up_to_date(instance, lane, number, now_ns);
+	return lane;
+}
+
+/* The link has sent its last packet, whose lane is idle from then on if it is empty. */
+static INLINE void end_service(const struct Qdisc *sch, struct instance *instance, u64 at_ns)
+{
+	u32 number = instance->several.serving - 1;
+	struct lane *lane;
+
+	if (!instance->several.serving)
+		return;
+	instance->several.serving = 0;
+	lane = lane_for(sch, instance, number, at_ns);
+	if (lane && !lane->scheduled.waits.packets)
+		lane->idle_since_ns = at_ns;
+}
+
+static INLINE void serve(struct instance *instance, u32 number)
+{
+	instance->several.serving = number + 1;
+}
+
+/* Returns the number of the lane that sends next, or AQM_NO_LANE. */
+VERIFIED_ONCE u32 next_lane(struct instance *instance, u64 now_ns)
+{
+	if (!instance)
+		return AQM_NO_LANE;
+	return OF_SCHEDULER(_next)(&instance->several.state.own, &instance->wish.scheduler.own,
+				   lanes_of(instance), now_ns);
+}
+
+/*
+ * Called when the link is free and nothing waits. The engine's link then asks for a packet once
+ * more, after which a scheduler has no empty lane in its lists. The kernel does not ask, so this
+ * does the same.
+ */
+static INLINE void fall_idle(const struct Qdisc *sch, struct instance *instance)
+{
+	end_service(sch, instance, instance->ended_ns);
+	next_lane(instance, instance->ended_ns);
+}
+
+static INLINE void sent(struct instance *instance, u32 number, u32 bytes)
+{
+	OF_SCHEDULER(_sent)(&instance->several.state.own, &instance->wish.scheduler.own,
+			    lanes_of(instance), number, bytes);
+}
+
+VERIFIED_ONCE u32 victim_lane(struct instance *instance, u32 own, u32 bytes)
+{
+	if (!instance)
+		return own;
+	return OF_SCHEDULER(_victim)(&instance->several.state.own, &instance->wish.scheduler.own,
+				     lanes_of(instance), own, bytes);
+}
+
+/* The packets of a lane. */
+
+static INLINE u32 index_at_random(const struct Qdisc *sch, struct instance *instance,
+				  const struct lane *lane)
+{
+	return below(draw_more(instance), lane->scheduled.waits.packets);
+}
+
+static INLINE struct place *place_of(const struct instance *instance, const struct lane *lane,
+				     u32 index)
+{
+	struct place *place;
+	u32 number = lane->head;
+
+	if (index + 1 == lane->scheduled.waits.packets)
+		return place_at(instance, lane->tail);
+	FOR_UP_TO(index) {
+		place = place_at(instance, number);
+		if (!place)
+			break;
+		number = place->next;
+	}
+	return place_at(instance, number);
+}
+
+/* Returns the number of a place that holds no packet. */
+static INLINE u32 find_place(struct instance *instance)
+{
+	struct several *several = &instance->several;
+	u32 number = several->unused;
+	struct place *place;
+
+	if (!several->unused_count)
+		return several->used++;
+	place = place_at(instance, number);
+	if (place)
+		several->unused = place->next;
+	several->unused_count--;
+	return number;
+}
+
+/* Tells the scheduler of a lane's first packet. */
+static INLINE void tell_head(struct instance *instance, struct lane *lane)
+{
+	const struct place *head = place_at(instance, lane->head);
+
+	if (lane->scheduled.waits.packets && head) {
+		lane->scheduled.waits.head_since_ns = head->waiting.since_ns;
+		lane->scheduled.waits.head_bytes = head->waiting.bytes;
+	} else {
+		lane->scheduled.waits.head_since_ns = 0;
+		lane->scheduled.waits.head_bytes = 0;
+	}
+}
+
+/* Appends a packet to a lane. Returns null, or a packet that must be dropped. */
+static INLINE struct sk_buff *put(struct Qdisc *sch, struct instance *instance, struct lane *lane,
+				  u32 queue, struct sk_buff *skb, const struct waiting *waiting)
+{
+	u32 number = find_place(instance);
+	struct place *place = place_at(instance, number), *last;
+
+	if (!place)
+		return skb;
+	place->waiting = *waiting;
+	if (lane->scheduled.waits.packets) {
+		place->previous = lane->tail;
+		last = place_at(instance, lane->tail);
+		if (last)
+			last->next = number;
+	} else {
+		lane->head = number;
+		lane->idle_since_ns = 0;
+		lane->scheduled.waits.head_since_ns = waiting->since_ns;
+		lane->scheduled.waits.head_bytes = waiting->bytes;
+	}
+	lane->tail = number;
+	lane->scheduled.waits.packets++;
+	lane->scheduled.waits.bytes += waiting->bytes;
+	OF_SCHEDULER(_joined)(&instance->several.state.own, &instance->wish.scheduler.own,
+			      lanes_of(instance), queue);
+	count_in(sch, instance, waiting->since_ns, waiting->bytes);
+	return lay(place, skb);
+}
+
+/* Takes the packet at an index out of a lane; null if there is none. */
+static INLINE struct sk_buff *take(struct Qdisc *sch, struct instance *instance, struct lane *lane,
+				   u32 queue, u32 index, u64 now_ns, struct waiting *waited)
+{
+	struct several *several = &instance->several;
+	struct aqm_lane *waits = &lane->scheduled.waits;
+	struct place *place = index ? place_of(instance, lane, index)
+				    : place_at(instance, lane->head);
+	struct place *before, *behind;
+	struct sk_buff *skb;
+	u32 number;
+
+	if (!waits->packets || !place)
+		return 0;
+	skb = lay(place, 0);
+	if (!skb)
+		return 0;
+	*waited = place->waiting;
+	number = lane->head;
+	if (index) {
+		before = place_at(instance, place->previous);
+		if (before) {
+			number = index + 1 == waits->packets ? lane->tail : before->next;
+			before->next = place->next;
+		}
+		if (index + 1 == waits->packets) {
+			lane->tail = place->previous;
+		} else {
+			behind = place_at(instance, place->next);
+			if (behind)
+				behind->previous = place->previous;
+		}
+	} else {
+		lane->head = place->next;
+	}
+	place->next = several->unused;
+	several->unused = number;
+	several->unused_count++;
+	waits->packets--;
+	waits->bytes -= waited->bytes;
+	if (!index)
+		tell_head(instance, lane);
+	if (!waits->packets && several->serving != queue + 1)
+		lane->idle_since_ns = now_ns;
+	count_out(sch, instance, now_ns, waited->bytes);
+	return skb;
+}
+
+#endif
