@@ -87,7 +87,7 @@ static inline u32 drr_next(struct drr_state *state, const struct drr_config *con
 	struct turns_lane *lane;
 
 	(void)now_ns;
-	AQM_UP_TO(TURNS_MOST) {
+	AQM_UP_TO(AQM_MOST_TURNS) {
 		if (!state->turns.count)
 			break;
 		number = state->turns.first;
@@ -134,6 +134,6 @@ static inline u32 drr_victim(const struct drr_state *state, const struct drr_con
 AQM_SCHEDULER(drr, DRR_PARAMS,
 	.title = "Deficit round robin",
 	.source = "Shreedhar & Varghese 1995",
-	.summary = "quantum_bytes of each queue in turn.")
+	.summary = "`quantum_bytes` of each queue in turn.")
 
 #endif

@@ -83,7 +83,7 @@ static inline u32 fq_next(struct fq_state *state, const struct fq_config *config
 	struct turns_lane *lane;
 
 	(void)now_ns;
-	AQM_UP_TO(TURNS_MOST) {
+	AQM_UP_TO(AQM_MOST_TURNS) {
 		is_new = state->new.count > 0;
 		if (!is_new && !state->old.count)
 			break;
@@ -125,6 +125,7 @@ static inline u32 fq_victim(const struct fq_state *state, const struct fq_config
 AQM_SCHEDULER(fq, FQ_PARAMS,
 	.title = "Flow queueing",
 	.source = "RFC 8290",
-	.summary = "Deficit round robin in which a queue that was empty goes first.")
+	.summary = "Deficit round robin in which a queue that was empty goes first. With "
+		   "`aqm = \"codel\"` and `victim = \"front\"` this is FQ-CoDel.")
 
 #endif

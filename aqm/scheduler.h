@@ -15,7 +15,8 @@
  *   6. X_joined(state, config, lanes, number)      a packet has joined that lane
  *   7. X_next(state, config, lanes, now_ns)        the lane whose first packet is sent next, the
  *                      same until X_sent or until that lane's first packet changes; AQM_NO_LANE if
- *                      no packet waits. A lane may also lose its packets in other ways, without a
+ *                      no packet waits, or if all its turns were not enough: it is then called
+ *                      again. A lane may also lose its packets in other ways, without a
  *                      call: X_next finds lanes that are empty.
  *   8. X_sent(state, config, lanes, number, bytes) that lane's first packet was sent
  *   9. X_victim(state, config, lanes, own, bytes)  the lane that loses a packet for an arrival of
@@ -45,13 +46,16 @@ struct aqm_lane {
 };
 
 /*
- * A loop of at most `count` turns, to be left by `break`. A program for BPF defines it before, as
- * its verifier demands.
+ * A loop of at most `count` turns, and never more than AQM_MOST_TURNS, to be left by `break`. A
+ * program for BPF defines it before, as its verifier demands.
  */
+#define AQM_MOST_TURNS (1 << 20)
 #ifndef AQM_UP_TO
-#define AQM_UP_TO(count)                                                          \
-	for (u32 turn_ = 0, turns_ = (count); turn_ < turns_; turn_++)
+#define AQM_UP_TO(count)                                                              \
+	for (u32 turn_ = 0, turns_ = (count); turn_ < AQM_MOST_TURNS && turn_ < turns_; turn_++)
 #endif
+
+struct aqm_lanes;
 
 /* Returns a lane, a struct X_lane; null if none has the number. */
 static inline void *aqm_lane_at(struct aqm_lanes *lanes, u32 number);

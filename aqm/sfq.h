@@ -85,7 +85,7 @@ static inline u32 sfq_next(struct sfq_state *state, const struct sfq_config *con
 	struct turns_lane *lane;
 
 	(void)config, (void)now_ns;
-	AQM_UP_TO(TURNS_MOST) {
+	AQM_UP_TO(AQM_MOST_TURNS) {
 		if (!state->turns.count)
 			break;
 		number = state->turns.first;
@@ -124,6 +124,8 @@ static inline u32 sfq_victim(const struct sfq_state *state, const struct sfq_con
 AQM_SCHEDULER(sfq, SFQ_PARAMS,
 	.title = "Stochastic fair queueing",
 	.source = "McKenney 1990",
-	.summary = "One packet of each queue in turn.")
+	.summary = "One packet of each queue in turn; when the limit is reached, the longest "
+		   "queue loses a packet. ns-2's SFQ hashes the addresses of nodes instead, has "
+		   "16 queues, and holds 40 packets whatever its limit.")
 
 #endif

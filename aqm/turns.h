@@ -8,9 +8,6 @@
 
 #include "scheduler.h"
 
-/* Most turns that a call of X_next gives; if none of them is enough to send, it is called again. */
-#define TURNS_MOST (1 << 20)
-
 struct turns {
 	u32 first, last, count;
 };

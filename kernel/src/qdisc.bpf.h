@@ -110,7 +110,7 @@ KERNEL_FUNCTION void bpf_iter_num_destroy(struct bpf_iter_num *it);
  */
 #define FOR_UP_TO(count)                                                              \
 	for (struct bpf_iter_num it __attribute__((cleanup(bpf_iter_num_destroy))),   \
-	     *is_new = (bpf_iter_num_new(&it, 0, (int)(count)), &it); is_new; is_new = 0) \
+	     *once_ = (bpf_iter_num_new(&it, 0, (int)(count)), &it); once_; once_ = 0)    \
 		for (int *place_, turn; (place_ = bpf_iter_num_next(&it)) && (turn = *place_, 1);)
 
 static INLINE u32 packet_bytes(const struct sk_buff *skb)
