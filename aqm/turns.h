@@ -70,14 +70,14 @@ static inline u32 turns_longest(const struct turns *one, const struct turns *oth
 				struct aqm_lanes *lanes, u32 own, u32 bytes, u32 in_bytes)
 {
 	const struct turns_lane *lane = turns_lane_at(lanes, own);
-	u32 found = own, number = one->first, left = one->count;
+	u32 found = own, number = one->first;
 	u64 most, length;
 
 	if (!lane)
 		return own;
 	most = in_bytes ? lane->waits.bytes + bytes : lane->waits.packets + 1ULL;
 	AQM_UP_TO(one->count + other->count) {
-		if (!left--)
+		if ((u32)turn == one->count)
 			number = other->first;
 		lane = turns_lane_at(lanes, number);
 		if (!lane)
