@@ -124,7 +124,7 @@ static inline u32 sfq_victim(const struct sfq_state *state, const struct sfq_con
 AQM_SCHEDULER(sfq, SFQ_PARAMS,
 	.title = "Stochastic fair queueing",
 	.source = "McKenney 1990",
-	.summary = "One packet of each queue in turn; when the limit is reached, the longest "
+	.summary = "One packet of each queue in turn. When the limit is reached, the longest "
 		   "queue loses a packet. ns-2's SFQ hashes the addresses of nodes instead, has "
 		   "16 queues, and holds 40 packets whatever its limit.")
 

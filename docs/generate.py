@@ -162,7 +162,8 @@ def _default(field: Schema) -> str:
 
 def _allowed(field: Schema) -> str:
     """Return the values that a field takes, in words."""
-    if "$ref" in field.get("additionalProperties", {}):
+    others = field.get("additionalProperties")
+    if isinstance(others, dict) and "$ref" in others:
         return "tables by name"
     if "$ref" in field or field.get("type") == "object":
         return "table"

@@ -43,9 +43,10 @@ class Fifo(Table):
 
 @dataclass(frozen=True, kw_only=True)
 class Sfq(Table):
-    """Stochastic fair queueing (McKenney 1990). One packet of each queue in turn; when the limit is
-    reached, the longest queue loses a packet. ns-2's SFQ hashes the addresses of nodes instead, has
-    16 queues, and holds 40 packets whatever its limit.
+    """Stochastic fair queueing (McKenney 1990). One packet of each queue in turn.
+
+    When the limit is reached, the longest queue loses a packet. ns-2's SFQ hashes the addresses of
+    nodes instead, has 16 queues, and holds 40 packets whatever its limit.
 
     Attributes:
         queues: Number of queues. [1 to 65,536; default 1,024]
@@ -75,8 +76,9 @@ class Drr(Table):
 
 @dataclass(frozen=True, kw_only=True)
 class Fq(Table):
-    """Flow queueing (RFC 8290). Deficit round robin in which a queue that was empty goes first. With
-    `aqm = "codel"` and `victim = "front"` this is FQ-CoDel.
+    """Flow queueing (RFC 8290). Deficit round robin in which a queue that was empty goes first.
+
+    With `aqm = "codel"` and `victim = "front"` this is FQ-CoDel.
 
     Attributes:
         queues: Number of queues; flows are spread over them by a hash with a random salt. [1 to

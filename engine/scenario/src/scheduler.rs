@@ -164,7 +164,16 @@ fn complete(of: &Description, value: &Value, reader: &mut Reader) -> Option<Valu
 
 /// Returns the table of a scheduler, as its header describes it.
 fn described(class: &'static Class) -> Description {
-    let help = format!("{} ({}). {}", class.title, class.source, class.summary);
+    // the first sentence is a paragraph of its own
+    let (first, rest) = match class.summary.split_once(". ") {
+        Some((first, rest)) => (format!("{first}."), rest.to_owned()),
+        None => (class.summary.clone(), String::new()),
+    };
+    let help = vec![
+        leak(format!("{} ({}). {first}", class.title, class.source)),
+        "",
+        leak(rest),
+    ];
     let fields = class.params.iter().map(|param| FieldDescription {
         name: &param.name,
         help: lines(format!("{}.", capital(&param.help))),
@@ -181,7 +190,7 @@ fn described(class: &'static Class) -> Description {
     });
     Description {
         name: leak(camel(&class.name)),
-        help: lines(help),
+        help: Vec::leak(help),
         kind: Some(&class.name),
         fields: fields.collect(),
         complete,
