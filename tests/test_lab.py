@@ -309,7 +309,7 @@ def check_what_cannot_be_is_told(result):
         "sluiced: one: there is a kind of that name: remove it first",
         "sluiced: the object is drop_tail, not red compiled as a qdisc",
         "sluiced: in the kernel, ecn takes --marks-at: a BPF qdisc cannot write to packets",
-        "sluiced: the object is drop_tail, not drop_tail with flow queues compiled as a qdisc",
+        "sluiced: the object is drop_tail, not drop_tail with fq compiled as a qdisc",
         "sluiced: much/too/long: the name of a kind of qdisc has 1 to 15 letters, digits or",
         "Specified qdisc kind is unknown",
         "sluiced: killed: there is no kind of that name",

@@ -480,7 +480,7 @@ def check_what_cannot_be_is_told(files):
         "--limit = 0 must be at least 1 (packets)",
         "in the kernel, ecn takes --marks-at",
         "marks cannot be set at gone: No such device",
-        "the object is pie, not pie with flow queues compiled as a qdisc",
+        "the object is pie, not pie with fq compiled as a qdisc",
         "the object is pie, not codel compiled as a qdisc",
         "the object is shorter of another text",
         "other has a qdisc, stays: tc qdisc del dev other root",

@@ -261,7 +261,7 @@ def test_the_page_says_what_was_run(comparison):
         "The drop probability in time",
         "Queue by queue",
         "How evenly flows are served",
-        "kind = dumbbell, rate_bps = 1e+06",
+        "kind = dumbbell, rate_bps = 1e6",
         "client_delays_s = [0.01, 0.05]",
         "tcp = { congestion_control = reno, like = rfc",
         "the first 5 s of each left out",

@@ -164,16 +164,18 @@ fn complete(of: &Description, value: &Value, reader: &mut Reader) -> Option<Valu
 
 /// Returns the table of a scheduler, as its header describes it.
 fn described(class: &'static Class) -> Description {
-    // the first sentence is a paragraph of its own
-    let (first, rest) = match class.summary.split_once(". ") {
-        Some((first, rest)) => (format!("{first}."), rest.to_owned()),
-        None => (class.summary.clone(), String::new()),
-    };
-    let help = vec![
-        leak(format!("{} ({}). {first}", class.title, class.source)),
-        "",
-        leak(rest),
-    ];
+    // the first sentence of the summary is in the first paragraph, the rest is the second one
+    let help = format!("{} ({}). {}", class.title, class.source, class.summary);
+    let start = help.len() - class.summary.len();
+    let end = class
+        .summary
+        .find(". ")
+        .map_or(help.len(), |at| start + at + 1);
+    let (first, rest) = help.split_at(end);
+    let mut help = vec![leak(first.to_owned())];
+    if !rest.is_empty() {
+        help.extend(["", leak(rest.trim_start().to_owned())]);
+    }
     let fields = class.params.iter().map(|param| FieldDescription {
         name: &param.name,
         help: lines(format!("{}.", capital(&param.help))),
