@@ -84,6 +84,7 @@ class Scenario:
     warm_up: float
     def describe(self, discipline: Discipline) -> str: ...
     def pairs(self) -> list[list[tuple[str, str]]]: ...
+    def classes(self) -> list[str]: ...
     def notes(self) -> list[str]: ...
 
 @final
@@ -342,11 +343,38 @@ class TraceSummary:
 def read_trace(path: str | Path) -> TraceSummary: ...
 def fgn(hurst: float, n: int, seed: int) -> NDArray[np.float64]: ...
 
+SIZES: list[int]
+
+@final
+class Completions:
+    times: Times
+    slowdowns: Times
+    bytes: int
+    unfinished: int
+    unfinished_bytes: int
+
+@final
+class ClassCounts:
+    ports: list[Tally]
+    acknowledged: int
+    acknowledged_bytes: int
+    retransmissions: int
+    timeouts: int
+    datagrams_expected: int
+    datagrams_received: int
+    datagram_bytes: int
+    one_way_delay: Times
+    least_one_way_delay: int | None
+    jitter_sum: float
+    jitter_count: int
+    completions: list[Completions]
+
 @final
 class Period:
     ports: list[Tally]
     kinds: list[list[KindTally]]
     wires: list[tuple[int, int, int]]
+    classes: list[ClassCounts]
     acknowledged: int
     retransmissions: int
     timeouts: int

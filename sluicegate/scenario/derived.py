@@ -74,6 +74,10 @@ class _AnyScenarioBase(Table):
         found: Self = _engine.parse_scenario(table, cls.__name__, folder, origin)
         return found
 
+    def classes(self) -> list[str]:
+        """The class of each group of flows by its name; empty if none is counted by class."""
+        return []
+
     def _repr_html_(self) -> str:
         from sluicegate.report.notebook import of_scenario  # reports import this module
 
@@ -146,6 +150,10 @@ class NetworkScenarioBase(_AnyScenarioBase):
     def pairs(self) -> list[list[tuple[str, str]]]:
         """The pairs of nodes that the flows of each group are dealt out to."""
         return self.handle.pairs()
+
+    def classes(self) -> list[str]:
+        """As said."""
+        return self.handle.classes()
 
     def notes(self) -> list[str]:
         """What a reader of the measures must know, a sentence each."""

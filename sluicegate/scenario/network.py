@@ -193,6 +193,9 @@ class TcpFlows(Table):
     """TCP flows that start once.
 
     Attributes:
+        label: Name of the class in which their packets are counted: letters, digits, `-` and `_`.
+            Groups with the same label are one class; None: `flows-` and the place of the group,
+            from 0 on. A scenario with one group counts by class only if it has a label.
         count: Number of flows, which are distributed in turn over the pairs of nodes of the route.
             [1 to 1e+07; default 1]
         route: Name of a route of the topology; None: its first route, or from `source` to `sink`.
@@ -206,6 +209,7 @@ class TcpFlows(Table):
     """
 
     kind: ClassVar[Literal["tcp"]] = "tcp"
+    label: str | None = None
     count: int = 1
     route: str | None = None
     source: str | None = None
@@ -316,6 +320,9 @@ class ShortTcpFlows(Table):
     route. None arrives after `stop_s`; flows that have started go on.
 
     Attributes:
+        label: Name of the class in which their packets are counted: letters, digits, `-` and `_`.
+            Groups with the same label are one class; None: `flows-` and the place of the group,
+            from 0 on. A scenario with one group counts by class only if it has a label.
         count: Number of flows, which are distributed in turn over the pairs of nodes of the route.
             [1 to 1e+07; default 1]
         route: Name of a route of the topology; None: its first route, or from `source` to `sink`.
@@ -331,6 +338,7 @@ class ShortTcpFlows(Table):
     """
 
     kind: ClassVar[Literal["short-tcp"]] = "short-tcp"
+    label: str | None = None
     count: int = 1
     route: str | None = None
     source: str | None = None
@@ -354,6 +362,9 @@ class WebFlows(Table):
     asking for an object takes no packet. For a connection per object, use `ShortTcpFlows`.
 
     Attributes:
+        label: Name of the class in which their packets are counted: letters, digits, `-` and `_`.
+            Groups with the same label are one class; None: `flows-` and the place of the group,
+            from 0 on. A scenario with one group counts by class only if it has a label.
         count: Number of flows, which are distributed in turn over the pairs of nodes of the route.
             [1 to 1e+07; default 1]
         route: Name of a route of the topology; None: its first route, or from `source` to `sink`.
@@ -369,6 +380,7 @@ class WebFlows(Table):
     """
 
     kind: ClassVar[Literal["web"]] = "web"
+    label: str | None = None
     count: int = 1
     route: str | None = None
     source: str | None = None
@@ -406,6 +418,9 @@ class DatagramFlows(Table):
     """Datagrams (UDP) that nobody answers.
 
     Attributes:
+        label: Name of the class in which their packets are counted: letters, digits, `-` and `_`.
+            Groups with the same label are one class; None: `flows-` and the place of the group,
+            from 0 on. A scenario with one group counts by class only if it has a label.
         count: Number of flows, which are distributed in turn over the pairs of nodes of the route.
             [1 to 1e+07; default 1]
         route: Name of a route of the topology; None: its first route, or from `source` to `sink`.
@@ -428,6 +443,7 @@ class DatagramFlows(Table):
     """
 
     kind: ClassVar[Literal["datagrams"]] = "datagrams"
+    label: str | None = None
     count: int = 1
     route: str | None = None
     source: str | None = None
@@ -452,6 +468,9 @@ class ReplayFlows(ReplayFlowsBase):
     the nanosecond. Sizes are those on the wire. `count` copies start independently.
 
     Attributes:
+        label: Name of the class in which their packets are counted: letters, digits, `-` and `_`.
+            Groups with the same label are one class; None: `flows-` and the place of the group,
+            from 0 on. A scenario with one group counts by class only if it has a label.
         count: Number of flows, which are distributed in turn over the pairs of nodes of the route.
             [1 to 1e+07; default 1]
         route: Name of a route of the topology; None: its first route, or from `source` to `sink`.
@@ -464,6 +483,7 @@ class ReplayFlows(ReplayFlowsBase):
     """
 
     kind: ClassVar[Literal["replay"]] = "replay"
+    label: str | None = None
     count: int = 1
     route: str | None = None
     source: str | None = None

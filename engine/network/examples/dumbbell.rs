@@ -47,6 +47,7 @@ fn main() {
     let plan = Plan {
         topology: dumbbell(port, number(2, "100") * 1_000_000 * scale, scale),
         groups: (0..5).map(|pair| group(pair, flows)).collect(),
+        classes: Vec::new(),
         duration_ns: number(3, "200") * 1000 * MS,
         warm_up_ns: number(3, "200") * 500 * MS,
         sample_ns: 10 * MS,

@@ -5,10 +5,12 @@ use std::collections::HashMap;
 use sluice_aqm::NEVER;
 use sluice_link::Clock;
 use sluice_random::{Stream, stream};
-use sluice_tcp::{Config, Receiver, Sender};
+use sluice_tcp::{Config, GREEDY, Receiver, Sender};
 
 use crate::{
     agenda::{Agenda, Task},
+    classes::Classes,
+    completions::{self, BySize, Ended, Ideal},
     error::NetworkError,
     pages::ask_for_large_pages,
     plan::Plan,
@@ -74,6 +76,8 @@ pub struct DatagramFlow {
 #[derive(Default)]
 pub struct Endpoints {
     pub kinds: Vec<TcpKind>,
+    /// For each of the kinds.
+    ideals: Vec<Ideal>,
     pub senders: Vec<TcpSender>,
     pub receivers: Vec<TcpReceiver>,
     /// The receivers' timers; empty as long as no receiver needs one.
@@ -85,11 +89,17 @@ pub struct Endpoints {
     /// When each TCP flow starts, and when it finished ([`NEVER`] if it has not).
     pub starts_ns: Vec<u64>,
     pub ends_ns: Vec<u64>,
+    /// Data packets that each TCP flow has to send in all, and whether it ends at a given time.
+    sizes: Vec<u32>,
+    stops: Vec<bool>,
     /// Data packets of all TCP flows that were acknowledged in sequence.
     pub acknowledged: u64,
     /// Index of the group of each TCP flow, and of each datagram flow.
     pub tcp_groups: Vec<u32>,
     pub datagram_groups: Vec<u32>,
+    pub classes: Classes,
+    /// How long flows and objects of each class took; empty if they are not counted by class.
+    completions: Vec<BySize>,
 }
 
 impl Endpoints {
@@ -137,7 +147,7 @@ impl Endpoints {
                         let add = (index, group, &web.kind, flow);
                         all.add_tcp(add, routes, &mut random, (clock, agenda));
                         all.users
-                            .insert(all.senders.len() as u32 - 1, web.user(random));
+                            .insert(all.senders.len() as u32 - 1, web.user(random, &flow));
                     }
                     Source::Datagrams(datagrams) => {
                         let sender = datagrams.start(random, end_ns);
@@ -148,6 +158,16 @@ impl Endpoints {
                         all.add_datagrams((index, group, sender), routes, (clock, agenda));
                     }
                 }
+            }
+        }
+        all.classes = Classes::new(&plan.classes, &all.tcp_groups, &all.datagram_groups);
+        all.completions = vec![BySize::default(); all.classes.count.unwrap_or(0)];
+        let of_kinds = all.senders.iter().zip(&all.tcp_groups);
+        for (sender, group) in of_kinds {
+            if sender.kind as usize == all.ideals.len() {
+                let (group, kind) = (&groups[*group as usize], &all.kinds[sender.kind as usize]);
+                all.ideals
+                    .push(Ideal::new(&plan.topology, routes, group, kind));
             }
         }
         Ok(all)
@@ -202,6 +222,8 @@ impl Endpoints {
         self.tcp_groups.push(index as u32);
         self.starts_ns.push(flow.start_ns);
         self.ends_ns.push(NEVER);
+        self.sizes.push(flow.packets);
+        self.stops.push(flow.stop_ns != NEVER);
     }
 
     /// Returns the timer of a receiver.
@@ -237,14 +259,81 @@ impl Endpoints {
     /// starts (ns), if it is the flow of a user of the web.
     pub fn note_end(&mut self, flow: u32, now_ns: u64) -> Option<u64> {
         if let Some(user) = self.users.get_mut(&flow) {
-            return user.think(now_ns);
+            let (object, next_ns) = user.think(now_ns)?;
+            let took_ns = now_ns - object.start_ns;
+            self.note_completion(flow, object.packets, took_ns, Some(object.first));
+            return next_ns;
         }
         let end_ns = &mut self.ends_ns[flow as usize];
+        let sender = &self.senders[flow as usize].endpoint;
         // a flow that was stopped before it sent anything does not count as finished
-        if *end_ns == NEVER && self.senders[flow as usize].endpoint.acknowledged() > 0 {
+        if *end_ns == NEVER && sender.acknowledged() > 0 {
             *end_ns = now_ns;
+            let took_ns = now_ns - self.starts_ns[flow as usize];
+            let (packets, sized) = self.size(flow);
+            self.note_completion(flow, packets, took_ns, sized.then_some(true));
         }
         None
+    }
+
+    /// Returns the size of a flow in data packets, or, if only a time ends it, those that were
+    /// acknowledged; and whether it is its own size.
+    fn size(&self, flow: u32) -> (u32, bool) {
+        let sender = &self.senders[flow as usize];
+        match self.sizes[flow as usize] {
+            GREEDY => {
+                let config = &self.kinds[sender.kind as usize].config;
+                (sender.acknowledged(config), false)
+            }
+            packets => (packets, true),
+        }
+    }
+
+    /// Counts a flow or an object that ended. `opens`: whether it began with the handshake, if it
+    /// has a size of its own.
+    fn note_completion(&mut self, flow: u32, packets: u32, took_ns: u64, opens: Option<bool>) {
+        let Some(class) = self.classes.tcp().get(flow as usize) else {
+            return;
+        };
+        let kind = self.senders[flow as usize].kind as usize;
+        let ended = Ended {
+            bytes: u64::from(packets) * u64::from(self.kinds[kind].packet_bytes),
+            took_ns,
+            ideal_ns: opens.map(|opens| self.ideals[kind].time_ns(packets, opens)),
+        };
+        completions::end(&mut self.completions[usize::from(*class)], &ended);
+    }
+
+    /// Counts the flows and objects that have begun and not ended; not those without an end.
+    fn note_unfinished(&mut self, now_ns: u64) {
+        for (flow, class) in self.classes.tcp().iter().enumerate() {
+            let sender = &self.senders[flow];
+            let packets = match self.users.get(&(flow as u32)) {
+                Some(user) => user.fetching().map(|object| object.packets),
+                None => {
+                    let (packets, sized) = self.size(flow as u32);
+                    let ends = sized || self.stops[flow];
+                    (ends && !sender.endpoint.is_done()).then_some(packets)
+                }
+            };
+            if let Some(packets) = packets
+                && self.starts_ns[flow] <= now_ns
+            {
+                let kind = &self.kinds[sender.kind as usize];
+                let bytes = u64::from(packets) * u64::from(kind.packet_bytes);
+                completions::leave(&mut self.completions[usize::from(*class)], bytes);
+            }
+        }
+    }
+
+    /// Returns the completions of each class since the last call; at the end of the run also what
+    /// is unfinished.
+    pub fn take_completions(&mut self, now_ns: u64, last: bool) -> Vec<BySize> {
+        if last {
+            self.note_unfinished(now_ns);
+        }
+        let fresh = vec![BySize::default(); self.completions.len()];
+        std::mem::replace(&mut self.completions, fresh)
     }
 
     /// Returns the mean congestion window of the active TCP flows, packets; NaN if there are none.

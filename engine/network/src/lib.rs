@@ -12,6 +12,8 @@
 
 mod agenda;
 mod ahead;
+mod classes;
+mod completions;
 mod endpoints;
 mod error;
 mod line;
@@ -21,11 +23,12 @@ mod packet;
 mod pages;
 mod plan;
 mod port;
+mod reception;
 mod routes;
 mod run;
-mod sacks;
 mod scenario;
 mod series;
+mod slab;
 mod sources;
 mod tally;
 mod timer;
@@ -35,12 +38,15 @@ mod trace;
 mod wire;
 mod world;
 
+pub use completions::{BySize, Completions, SIZES};
 pub use error::NetworkError;
 pub use offered::{Offered, OfferedDatagram, OfferedTcp, offered};
 pub use packet::{Kind, Packet};
 pub use plan::Plan;
+pub use reception::Reception;
 pub use run::{
-    Control, Counts, DatagramOutcome, Period, Replication, TcpOutcome, simulate, simulate_traced,
+    ClassCounts, Control, Counts, DatagramOutcome, Period, Replication, TcpOutcome, simulate,
+    simulate_traced,
 };
 pub use series::{FlowSeries, PortSeries};
 pub use sluice_aqm::NEVER;
@@ -49,7 +55,7 @@ pub use sources::{
     ArrivalProcess, Datagrams, Distribution, Extent, Group, LongTcp, Noise, Recording, Replay,
     ShortTcp, Size, Source, TcpFlow, TcpKind, Web,
 };
-pub use tally::{KindTally, Tally};
+pub use tally::{Cell, ClassQueue, Tally};
 pub use topology::{Link, Port, Topology};
 pub use trace::{Event, Step, Trace};
 pub use wire::{Loss, WirePlan, WireTally};

@@ -14,13 +14,14 @@ use sluice_queue::{Event as QueueEvent, Observer, Waiting};
 use sluice_random::stream;
 
 use crate::{
+    classes::{Classes, ClassesHeld},
     line::{Line, Store},
     packet::{Kind, Packed, Packet, Place, Transit},
     port::Port,
     routes::{Leg, Routes},
-    sacks::Sacks,
     series::PortSeries,
-    tally::{KindTally, Tally},
+    slab::Aside,
+    tally::Tally,
     topology::Topology,
     tournament::Tournament,
     trace::{Event, Step, Trace},
@@ -68,7 +69,8 @@ pub struct Network<T> {
     /// out at the same tick, the one that was sent first comes first.
     events: Tournament,
     store: Store,
-    pub sacks: Sacks,
+    pub aside: Aside,
+    classes: Classes,
     trace: T,
     /// Number of packets sent, counted only with a trace.
     sent: u32,
@@ -78,7 +80,7 @@ impl<T: Trace> Network<T> {
     /// An empty network. `seed` and `replication` determine the random streams of the AQMs.
     pub fn new(
         topology: &Topology,
-        routes: Routes,
+        (routes, classes): (Routes, Classes),
         clock: Clock,
         (seed, replication): (u64, u64),
         trace: T,
@@ -109,7 +111,7 @@ impl<T: Trace> Network<T> {
             });
             if let Some(port) = &link.port {
                 let random = stream(seed, &format!("aqm {number}"), replication);
-                ports.push(Port::new(number, port, link, random));
+                ports.push(Port::new(number, port, link, random, classes.count));
             }
         }
         let (mut wires, mut hop_of_wire) = (Vec::new(), vec![Hop::End; topology.links.len()]);
@@ -140,7 +142,8 @@ impl<T: Trace> Network<T> {
             hops: routes.hops().map(hop).collect(),
             wires,
             store: Store::default(),
-            sacks: Sacks::default(),
+            aside: Aside::default(),
+            classes,
             trace,
             sent: 0,
         }
@@ -200,7 +203,10 @@ impl<T: Trace> Network<T> {
 
     /// Sends a new packet on the route that starts at `hop` of the table of hops.
     #[inline]
-    pub fn send(&mut self, now: Ticks, hop: u32, packet: Packet) {
+    pub fn send(&mut self, now: Ticks, hop: u32, mut packet: Packet) {
+        if self.classes.apart() && packet.kind != Kind::Ack {
+            packet.aside = self.aside.sent_ns.keep(self.clock.ns(now));
+        }
         let mut id = 0;
         if T::ON {
             id = self.sent;
@@ -278,7 +284,7 @@ impl<T: Trace> Network<T> {
             self.noting(now, transit)(at, step, link);
         }
         if out.is_none() {
-            self.sacks.forget(transit.packet().sack);
+            self.aside.forget(&transit.packet());
         }
         let event = self.links.len() + self.ports.len() + index;
         self.events.set(event, due);
@@ -307,7 +313,7 @@ impl<T: Trace> Network<T> {
     fn noting(&mut self, now: Ticks, transit: Transit) -> impl FnMut(Ticks, Step, usize) {
         let (clock, trace) = (self.clock, &mut self.trace);
         let packet = transit.packet();
-        let blocks = self.sacks.get(packet.sack);
+        let blocks = self.aside.blocks(&packet);
         move |at, step, link| {
             let event = Event {
                 at_ns: clock.ns(at),
@@ -333,22 +339,30 @@ impl<T: Trace> Network<T> {
             return self.enter_wire(now, index - ports, transit);
         };
         port.count(now_ns);
-        let kinds = &mut port.tally.kinds;
-        kinds[transit.packet().kind as usize].arrivals += 1;
+        let packet = transit.packet();
+        let class = self.classes.of(&packet);
+        port.tally.cell(class, &packet).arrivals += 1;
+        port.held.change(&mut port.tally.classes, class, now_ns, 1);
         let random = &mut port.random;
-        port.queue.arrive(
+        let verdict = port.queue.arrive(
             now_ns,
             transit,
             &mut || random.next_u64(),
             &mut Watch {
-                sacks: &mut self.sacks,
+                aside: &mut self.aside,
                 trace: &mut self.trace,
+                classes: &self.classes,
                 link: port.link,
                 port: index,
                 now_ns,
-                kinds,
+                tally: &mut port.tally,
+                held: &mut port.held,
             },
         );
+        // losses are counted where the packets are known that are lost
+        if self.classes.apart() && !verdict.is_drop() {
+            port.tally.cell(class, &packet).verdicts[verdict as usize] += 1;
+        }
         if !port.busy {
             self.begin_transmission(now, index);
         }
@@ -370,16 +384,19 @@ impl<T: Trace> Network<T> {
         let now_ns = self.clock.ns(now);
         let port = &mut self.ports[index];
         let random = &mut port.random;
+        let marks = port.queue.verdicts()[Verdict::Mark as usize];
         let next = port.queue.depart(
             now_ns,
             &mut || random.next_u64(),
             &mut Watch {
-                sacks: &mut self.sacks,
+                aside: &mut self.aside,
                 trace: &mut self.trace,
+                classes: &self.classes,
                 link: port.link,
                 port: index,
                 now_ns,
-                kinds: &mut port.tally.kinds,
+                tally: &mut port.tally,
+                held: &mut port.held,
             },
         );
         let event = self.links.len() + index;
@@ -392,13 +409,33 @@ impl<T: Trace> Network<T> {
             return;
         };
         port.busy = true;
+        let packet = transit.packet();
+        let class = self.classes.of(&packet);
+        if self.classes.apart() {
+            port.held.change(&mut port.tally.classes, class, now_ns, -1);
+            let marked = port.queue.verdicts()[Verdict::Mark as usize] - marks;
+            port.tally.cell(class, &packet).verdicts[Verdict::Mark as usize] += marked;
+        }
         let link = self.event_of_link[port.link];
         self.carry(now, link as u32, transit.place, transit.packed());
         let free = self.links[link].transmitter.free();
         self.events.set(event, free);
         let delay_ns = self.clock.ns(free) - since_ns;
         let tally = &mut self.ports[index].tally;
-        tally.send(now_ns - since_ns, delay_ns, &transit.packet());
+        tally.send(class, now_ns - since_ns, delay_ns, &packet);
+    }
+
+    /// Returns the class of a packet that reached the end of its route, and when it was sent, ns;
+    /// `None` for ACKs, and if flows are not counted by class.
+    #[inline]
+    pub fn account(&mut self, packet: &Packet) -> Option<(usize, u64)> {
+        if !self.classes.apart() || packet.kind == Kind::Ack {
+            return None;
+        }
+        Some((
+            self.classes.of(packet),
+            self.aside.sent_ns.take(packet.aside),
+        ))
     }
 
     /// Returns the ports, in the order of their links, with the interval of their AQMs' ticks, ns;
@@ -411,15 +448,21 @@ impl<T: Trace> Network<T> {
     /// Ticks the AQMs of a port and returns the interval to the next tick, ns.
     pub fn tick(&mut self, now_ns: u64, port: usize) -> Option<u64> {
         let Port {
-            queue, link, tally, ..
+            queue,
+            link,
+            tally,
+            held,
+            ..
         } = &mut self.ports[port];
         let mut watch = Watch {
-            sacks: &mut self.sacks,
+            aside: &mut self.aside,
             trace: &mut self.trace,
+            classes: &self.classes,
             link: *link,
             port,
             now_ns,
-            kinds: &mut tally.kinds,
+            tally,
+            held,
         };
         queue.tick(now_ns, &mut watch);
         queue.tick_interval_ns()
@@ -459,23 +502,28 @@ impl<T: Trace> Network<T> {
 
 /// Observes the queue before a link at one moment.
 struct Watch<'a, T> {
-    sacks: &'a mut Sacks,
+    aside: &'a mut Aside,
     trace: &'a mut T,
+    classes: &'a Classes,
     link: usize,
     /// Number of the link among those that have a discipline.
     port: usize,
     now_ns: u64,
-    /// The port's counts by kind of packet.
-    kinds: &'a mut [KindTally; Kind::COUNT],
+    /// The port's counts.
+    tally: &'a mut Tally,
+    held: &'a mut ClassesHeld,
 }
 
 impl<T: Trace> Observer<Transit> for Watch<'_, T> {
     const ON: bool = T::ON;
 
     #[inline]
-    fn lost(&mut self, transit: Transit, _verdict: Verdict) {
+    fn lost(&mut self, transit: Transit, verdict: Verdict) {
         let packet = transit.packet();
-        self.kinds[packet.kind as usize].lost += 1;
+        let class = self.classes.of(&packet);
+        self.tally.cell(class, &packet).verdicts[verdict as usize] += 1;
+        self.held
+            .change(&mut self.tally.classes, class, self.now_ns, -1);
         if T::ON {
             let event = Event {
                 at_ns: self.now_ns,
@@ -483,11 +531,11 @@ impl<T: Trace> Observer<Transit> for Watch<'_, T> {
                 link: self.link,
                 id: transit.place.id(),
                 packet,
-                blocks: self.sacks.get(packet.sack),
+                blocks: self.aside.blocks(&packet),
             };
             self.trace.note(self.now_ns, event);
         }
-        self.sacks.forget(packet.sack);
+        self.aside.forget(&packet);
     }
 
     #[inline]

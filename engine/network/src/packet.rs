@@ -4,7 +4,7 @@ use sluice_ecn::Ecn;
 use sluice_queue::{Packet as Queued, hash_of};
 use sluice_tcp::{Ack, Segment};
 
-use crate::sacks::Sacks;
+use crate::slab::{Blocks, Slab};
 
 /// A packet. It takes only 16 bytes, since millions can be in transit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,8 +14,8 @@ pub struct Packet {
     /// Sequence number in packets, or in datagrams of the flow; in an ACK, the next sequence number
     /// that the receiver expects.
     pub number: u32,
-    /// Place of an ACK's SACK blocks, 0 if it has none.
-    pub(crate) sack: u32,
+    /// Place of what is kept of it in [`crate::slab::Aside`], 0 if nothing is.
+    pub(crate) aside: u32,
     /// Size on the wire.
     pub bytes: u16,
     /// Kind of the packet.
@@ -59,7 +59,7 @@ impl Packet {
         Self {
             flow,
             number: segment.seq,
-            sack: 0,
+            aside: 0,
             bytes,
             kind: Kind::Data,
             flags,
@@ -68,11 +68,15 @@ impl Packet {
 
     /// An acknowledgement; its SACK blocks go to `sacks`.
     #[inline]
-    pub(crate) fn ack(flow: u32, bytes: u16, ack: &Ack, sacks: &mut Sacks) -> Self {
+    pub(crate) fn ack(flow: u32, bytes: u16, ack: &Ack, sacks: &mut Slab<Blocks>) -> Self {
+        let aside = match ack.sack {
+            [first, ..] if first.is_empty() => 0,
+            blocks => sacks.keep(blocks),
+        };
         Self {
             flow,
             number: ack.next,
-            sack: sacks.keep(ack.sack),
+            aside,
             bytes,
             kind: Kind::Ack,
             flags: flag(ack.ece, ECE),
@@ -84,7 +88,7 @@ impl Packet {
         Self {
             flow,
             number,
-            sack: 0,
+            aside: 0,
             bytes,
             kind: Kind::Datagram,
             flags: 0,
@@ -121,11 +125,11 @@ impl Packet {
 
     /// Returns the acknowledgement that it carries and removes its SACK blocks from `sacks`.
     #[inline]
-    pub(crate) fn acknowledgement(&self, sacks: &mut Sacks) -> Ack {
+    pub(crate) fn acknowledgement(&self, sacks: &mut Slab<Blocks>) -> Ack {
         Ack {
             next: self.number,
             ece: self.has(ECE),
-            sack: sacks.take(self.sack),
+            sack: sacks.take(self.aside),
         }
     }
 
@@ -180,7 +184,7 @@ impl From<Packet> for Packed {
             u64::from(packet.flags) << FLAGS_AT
                 | (packet.kind as u64) << KIND_AT
                 | u64::from(packet.bytes) << BYTES_AT
-                | u64::from(packet.sack),
+                | u64::from(packet.aside),
         )
     }
 }
@@ -191,7 +195,7 @@ impl From<Packed> for Packet {
         Self {
             flow: first as u32,
             number: (first >> 32) as u32,
-            sack: second as u32,
+            aside: second as u32,
             bytes: (second >> BYTES_AT) as u16,
             kind: match (second >> KIND_AT) as u8 {
                 0 => Kind::Data,
@@ -296,7 +300,7 @@ mod tests {
             let packet = Packet {
                 flow: 0x1234_5678,
                 number: 0x9abc_def0,
-                sack: 0x0fed_cba9,
+                aside: 0x0fed_cba9,
                 bytes: 0x8765,
                 kind,
                 flags: 0xa5,

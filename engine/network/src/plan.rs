@@ -4,6 +4,7 @@ use sluice_histogram::Histogram;
 use sluice_link::Clock;
 
 use crate::{
+    completions::SIZES,
     error::NetworkError,
     packet::Kind,
     routes::Routes,
@@ -20,6 +21,8 @@ pub struct Plan {
     pub topology: Topology,
     /// The flows, in groups of one kind.
     pub groups: Vec<Group>,
+    /// The class of each group, from 0 on. Empty: flows are not counted by class.
+    pub classes: Vec<u16>,
     /// Simulated time of one replication.
     pub duration_ns: u64,
     /// Length of the warm-up, which is counted as a period of its own; below the duration.
@@ -38,11 +41,25 @@ pub struct Plan {
 const MOST_DURATION_NS: u64 = 86_400_000_000_000_000;
 /// Maximum memory for the series of all replications, bytes; a comparison holds those of all AQMs.
 const MOST_SERIES_BYTES: u64 = 250_000_000;
-/// Maximum memory for the times of one port, in the warm-up and in the rest, bytes: sojourn times,
-/// delays, and delays of each kind of packet.
-const TIMES_BYTES: u64 = 2 * (2 + Kind::COUNT as u64) * Histogram::MOST_BYTES;
-/// Maximum memory for those of all ports and replications, bytes.
+/// Maximum memory for the times of all ports, classes and replications, bytes.
 const MOST_TIMES_BYTES: u64 = 4_000_000_000;
+
+/// Returns the maximum memory for times of one replication, in the warm-up and in the rest, bytes.
+/// Ports have sojourn times, delays, and delays of each kind of packet; where flows are counted by
+/// class, also sojourn times and delays of each class, of two kinds at most. Classes have one-way
+/// delays, and completion times and slowdowns by size.
+fn times_bytes(ports: usize, classes: Option<usize>) -> u64 {
+    let (of_port, of_classes) = match classes {
+        None => (2 + Kind::COUNT, 0),
+        Some(classes) => (2 + 3 * classes, (1 + 2 * (SIZES.len() + 1)) * classes),
+    };
+    2 * Histogram::MOST_BYTES * (ports * of_port + of_classes) as u64
+}
+
+/// Returns how many replications at most can be counted by class.
+pub(crate) fn most_replications(ports: usize, classes: usize) -> u64 {
+    MOST_TIMES_BYTES / times_bytes(ports, Some(classes))
+}
 
 impl Plan {
     /// Checks the plan, and returns the routes of all flows and the clock of the run.
@@ -100,15 +117,18 @@ impl Plan {
     }
 
     fn check_times_kept(&self) -> Result<(), NetworkError> {
-        let most = MOST_TIMES_BYTES / TIMES_BYTES;
-        let ports = self.ports() as u64;
-        if ports * u64::from(self.replications) <= most {
+        let classes = self.classes.iter().max();
+        let classes = classes.map(|last| usize::from(*last) + 1);
+        let bytes = times_bytes(self.ports(), classes);
+        if bytes * u64::from(self.replications) <= MOST_TIMES_BYTES {
             return Ok(());
         }
+        let most = MOST_TIMES_BYTES / times_bytes(1, classes);
         Err(NetworkError(format!(
-            "replications = {} times {ports} queues must be at most {most}: their times may take \
+            "replications = {} times {} queues must be at most {most}: their times may take \
              {MOST_TIMES_BYTES} bytes",
-            self.replications
+            self.replications,
+            self.ports()
         )))
     }
 
@@ -120,6 +140,13 @@ impl Plan {
             return refuse(format!(
                 "flows: the counts of all groups are {flows} together and must be at most \
                  {MOST_FLOWS}: each flow takes about 1 kB of memory"
+            ));
+        }
+        if !self.classes.is_empty() && self.classes.len() != self.groups.len() {
+            return refuse(format!(
+                "classes: {} must be as many as the {} groups, or none",
+                self.classes.len(),
+                self.groups.len()
             ));
         }
         let nodes = self.topology.nodes.len();

@@ -6,9 +6,10 @@ use sluice_queue::Queue;
 use sluice_random::Stream;
 
 use crate::{
+    classes::ClassesHeld,
     packet::Transit,
     series::PortSeries,
-    tally::{Tally, lost},
+    tally::{Tally, hold, lost},
     topology,
 };
 
@@ -27,6 +28,9 @@ pub struct Port {
     /// Counts from before the present tally.
     earlier: Earlier,
     pub tally: Tally,
+    pub held: ClassesHeld,
+    /// Number of classes; `None` if flows are not counted by class.
+    classes: Option<usize>,
     pub series: PortSeries,
 }
 
@@ -39,12 +43,13 @@ struct Earlier {
 }
 
 impl Port {
-    /// An empty port before link number `link`, which is idle.
+    /// An empty port before link number `number`, which is idle. `classes` as in [`Tally::new`].
     pub fn new(
         number: usize,
         plan: &topology::Port,
         link: &topology::Link,
         random: Stream,
+        classes: Option<usize>,
     ) -> Self {
         Self {
             link: number,
@@ -61,7 +66,9 @@ impl Port {
             busy: false,
             counted_ns: 0,
             earlier: Earlier::default(),
-            tally: Tally::default(),
+            tally: Tally::new(classes),
+            held: ClassesHeld::new(classes),
+            classes,
             series: PortSeries::default(),
         }
     }
@@ -71,7 +78,7 @@ impl Port {
     #[inline]
     pub fn count(&mut self, now_ns: u64) {
         let ns = now_ns - self.counted_ns;
-        self.tally.hold(self.queue.packets(), ns);
+        hold(&mut self.tally.queue_ns, self.queue.packets(), ns);
         if !self.busy {
             self.tally.idle_ns += ns;
         }
@@ -99,7 +106,7 @@ impl Port {
         series.losses.push(lost(self.queue.verdicts()));
         series
             .sent_bytes
-            .push(self.earlier.sent_bytes + self.tally.sent_bytes);
+            .push(self.earlier.sent_bytes + self.tally.sent_bytes_so_far());
         let mut aqms = self.queue.aqms();
         if let (Some(aqm), None) = (aqms.next(), aqms.next()) {
             series.average.extend(aqm.average());
@@ -110,13 +117,13 @@ impl Port {
     /// Returns the counts since the last call.
     pub fn take_tally(&mut self, now_ns: u64) -> Tally {
         self.count(now_ns);
-        let mut tally = std::mem::take(&mut self.tally);
+        self.held.count(&mut self.tally.classes, now_ns);
+        let mut tally = std::mem::replace(&mut self.tally, Tally::new(self.classes));
         let all = *self.queue.verdicts();
-        for (verdict, count) in tally.verdicts.iter_mut().enumerate() {
-            *count = all[verdict] - self.earlier.verdicts[verdict];
-        }
-        tally.close();
-        tally.duration_ns = tally.queue_ns.iter().sum();
+        let earlier = &self.earlier.verdicts;
+        tally.close(std::array::from_fn(|verdict| {
+            all[verdict] - earlier[verdict]
+        }));
         self.earlier = Earlier {
             arrivals: self.earlier.arrivals + tally.arrivals,
             sent_bytes: self.earlier.sent_bytes + tally.sent_bytes,

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// An entry of the table of hops, with the number of a link.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Leg {
     /// A link.
     Link(usize),
@@ -92,6 +92,16 @@ impl Routes {
     /// given to `new`.
     pub fn start(&self, from: usize, to: usize) -> u32 {
         self.starts[&(from, to)]
+    }
+
+    /// Returns the links of the route between two nodes, in order; see [`Self::start`].
+    pub fn links(&self, from: usize, to: usize) -> impl Iterator<Item = usize> + '_ {
+        let start = self.start(from, to) as usize;
+        let legs = self.hops().skip(start).take_while(|leg| *leg != Leg::End);
+        legs.filter_map(|leg| match leg {
+            Leg::Link(link) => Some(link),
+            Leg::Wire(_) | Leg::End => None,
+        })
     }
 
     /// Returns the table.

@@ -3,10 +3,13 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rayon::prelude::*;
+use sluice_tcp::Sender;
 
 use crate::{
+    completions::BySize,
     error::NetworkError,
     plan::Plan,
+    reception::Reception,
     series::{FlowSeries, PortSeries},
     tally::Tally,
     trace::Trace,
@@ -58,6 +61,13 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Adds the counts of a TCP flow.
+    pub(crate) fn add_tcp(&mut self, acknowledged: u32, sender: &Sender) {
+        self.acknowledged += u64::from(acknowledged);
+        self.retransmissions += u64::from(sender.retransmissions());
+        self.timeouts += u64::from(sender.timeouts());
+    }
+
     pub(crate) fn without(&self, earlier: &Self) -> Self {
         Self {
             acknowledged: self.acknowledged - earlier.acknowledged,
@@ -70,7 +80,7 @@ impl Counts {
 }
 
 /// Counts of one period of a replication: the warm-up, or the rest, which is measured.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Period {
     /// Counts of each port, in the order of the links that have one.
     pub ports: Vec<Tally>,
@@ -78,6 +88,21 @@ pub struct Period {
     pub wires: Vec<WireTally>,
     /// Counts of all flows together.
     pub counts: Counts,
+    /// Counts of each class of flows; empty if flows are not counted by class.
+    pub classes: Vec<ClassCounts>,
+}
+
+/// Counts of the endpoints of one class in one period.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassCounts {
+    /// As for all flows together.
+    pub counts: Counts,
+    /// Bytes on the wire of the data packets that were acknowledged.
+    pub acknowledged_bytes: u64,
+    /// What arrived.
+    pub reception: Reception,
+    /// How long flows and objects took, by size.
+    pub completions: BySize,
 }
 
 /// The outcome of a TCP flow.

@@ -15,7 +15,7 @@ use sluice_tcp::{Config, ConfigError, GREEDY, Variant};
 
 use crate::{
     error::NetworkError,
-    plan::Plan,
+    plan::{Plan, most_replications},
     sources::{
         ArrivalProcess, Datagrams, Distribution, Extent, Group, LongTcp, Noise, Recording, Replay,
         ShortTcp, Size, Source, TcpFlow, TcpKind, Web,
@@ -83,7 +83,11 @@ impl Plan {
                 })
             })
             .collect::<Result<_, NetworkError>>()?;
+        let ports = scenario.topology.simplex_links();
+        let ports = ports.iter().filter(|link| link.queue).count();
+        let of_flows = classes(&scenario.classes(), ports, scenario.replications);
         let mut groups = Vec::new();
+        let mut classes = Vec::new();
         for (number, (flows, pairs)) in scenario.flows.iter().zip(scenario.pairs()).enumerate() {
             let refuse = |what: String| NetworkError(format!("flows.{number}: {what}"));
             let source = source(flows).map_err(refuse)?;
@@ -96,11 +100,13 @@ impl Plan {
                 };
                 group.check(duration_ns).map_err(refuse)?;
                 groups.push(group);
+                classes.extend(of_flows.get(number));
             }
         }
         Ok(Self {
             topology: Topology { nodes, links },
             groups,
+            classes,
             duration_ns,
             warm_up_ns: ns(scenario.warm_up_s()),
             sample_ns: ns(scenario.sample_s),
@@ -125,6 +131,23 @@ fn wire(wire: &given::Wire) -> WirePlan {
         jitter_share: wire.jitter_share,
         reorder: wire.reorder,
     }
+}
+
+/// Numbers the classes of the groups of flows by their names; empty if flows are not counted by
+/// class, or if that would take too much memory.
+fn classes(names: &[String], ports: usize, replications: u32) -> Vec<u16> {
+    let mut known: Vec<&String> = Vec::new();
+    for name in names {
+        if !known.contains(&name) {
+            known.push(name);
+        }
+    }
+    if u64::from(replications) > most_replications(ports, known.len()) {
+        return Vec::new();
+    }
+    let number = |name| known.iter().position(|each| *each == name);
+    let numbers = names.iter().filter_map(number);
+    numbers.map(|number| number as u16).collect()
 }
 
 /// Returns how many of `count` flows a place gets if they are dealt out in turn to `places`.

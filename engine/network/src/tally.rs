@@ -5,23 +5,55 @@ use sluice_histogram::Histogram;
 
 use crate::packet::{Kind, Packet};
 
-/// Exact counts of the packets of one kind at one port in a period of a run.
+/// Exact counts of the packets of one class and one kind at one port in a period of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KindTally {
+pub struct Cell {
     /// Packets that arrived.
     pub arrivals: u64,
-    /// Packets that were lost, at arrival or later.
-    pub lost: u64,
-    /// Times from arrival to the end of the transmission, ns.
+    /// Count of each [`Verdict`]. Only losses, unless flows are counted by class.
+    pub verdicts: [u64; Verdict::COUNT],
+    /// Packets whose transmission began.
+    pub sent: u64,
+    /// Bytes of these packets.
+    pub sent_bytes: u64,
+    /// Times from arrival to the end of the transmission of these packets, ns.
     pub delay: Histogram,
 }
 
-/// Exact counts of one port in a period of a run.
+impl Cell {
+    /// Returns the number of packets lost.
+    pub fn lost(&self) -> u64 {
+        lost(&self.verdicts)
+    }
+
+    fn sum<'a>(cells: impl Iterator<Item = &'a Self>) -> Self {
+        cells.fold(Self::default(), |mut sum, cell| {
+            sum.arrivals += cell.arrivals;
+            add(&mut sum.verdicts, &cell.verdicts);
+            sum.sent += cell.sent;
+            sum.sent_bytes += cell.sent_bytes;
+            sum.delay.merge(&cell.delay);
+            sum
+        })
+    }
+}
+
+/// What is counted of each class at one port, if flows are counted by class, whatever the kind of
+/// its packets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClassQueue {
+    /// Entry k: time during which k packets of the class waited, ns.
+    pub queue_ns: Vec<u64>,
+    /// Times from arrival to the start of the transmission, ns.
+    pub sojourn: Histogram,
+}
+
+/// Exact counts of one port in a period of a run, of all packets or of those of one class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Length of the period.
     pub duration_ns: u64,
-    /// Time in which the link sent nothing.
+    /// Time in which the link sent nothing; of a class, 0.
     pub idle_ns: u64,
     /// Entry k: time during which k packets waited, ns; the packet in transmission does not wait.
     pub queue_ns: Vec<u64>,
@@ -38,47 +70,106 @@ pub struct Tally {
     pub sojourn: Histogram,
     /// Times from arrival to the end of the transmission of these packets, ns.
     pub delay: Histogram,
-    /// Counts of each [`Kind`].
-    pub kinds: [KindTally; Kind::COUNT],
+    /// Counts of each class, and in it of each [`Kind`]: of one class if flows are not counted by
+    /// class. Empty in the counts of a class.
+    pub cells: Vec<Cell>,
+    /// Further counts of each class; empty if flows are not counted by class.
+    pub classes: Vec<ClassQueue>,
 }
 
 impl Tally {
-    /// Counts a time `ns` in which `waiting` packets waited.
+    /// No counts yet; `classes` is the number of classes, `None` if flows are not counted by class.
+    pub(crate) fn new(classes: Option<usize>) -> Self {
+        Self {
+            cells: vec![Cell::default(); classes.unwrap_or(1) * Kind::COUNT],
+            classes: vec![ClassQueue::default(); classes.unwrap_or(0)],
+            ..Self::default()
+        }
+    }
+
+    /// Returns the counts of a packet's class and kind.
     #[inline]
-    pub(crate) fn hold(&mut self, waiting: usize, ns: u64) {
-        if waiting >= self.queue_ns.len() {
-            self.queue_ns.resize((waiting + 1).next_power_of_two(), 0);
-        }
-        self.queue_ns[waiting] += ns;
-    }
-
-    /// Returns the number of packets that arrived so far, before `close`.
-    pub(crate) fn arrivals_so_far(&self) -> u64 {
-        self.kinds.iter().map(|kind| kind.arrivals).sum()
-    }
-
-    /// Ends the period: sums up what was counted by kind.
-    pub(crate) fn close(&mut self) {
-        self.arrivals = self.arrivals_so_far();
-        for kind in &self.kinds {
-            self.delay.merge(&kind.delay);
-        }
+    pub(crate) fn cell(&mut self, class: usize, packet: &Packet) -> &mut Cell {
+        &mut self.cells[class * Kind::COUNT + packet.kind as usize]
     }
 
     /// Counts a packet that is sent. Its transmission starts `sojourn_ns` and ends `delay_ns` after
     /// its arrival.
     #[inline]
-    pub(crate) fn send(&mut self, sojourn_ns: u64, delay_ns: u64, packet: &Packet) {
-        self.sent += 1;
-        self.sent_bytes += u64::from(packet.bytes);
+    pub(crate) fn send(&mut self, class: usize, sojourn_ns: u64, delay_ns: u64, packet: &Packet) {
         self.sojourn.add(sojourn_ns);
-        self.kinds[packet.kind as usize].delay.add(delay_ns);
+        if let Some(queue) = self.classes.get_mut(class) {
+            queue.sojourn.add(sojourn_ns);
+        }
+        let cell = self.cell(class, packet);
+        cell.sent += 1;
+        cell.sent_bytes += u64::from(packet.bytes);
+        cell.delay.add(delay_ns);
+    }
+
+    /// Returns the number of packets that arrived so far, before `close`.
+    pub(crate) fn arrivals_so_far(&self) -> u64 {
+        self.cells.iter().map(|cell| cell.arrivals).sum()
+    }
+
+    /// Returns the bytes that were sent so far, before `close`.
+    pub(crate) fn sent_bytes_so_far(&self) -> u64 {
+        self.cells.iter().map(|cell| cell.sent_bytes).sum()
+    }
+
+    /// Ends the period: sums up what was counted by class and kind. The verdicts are the queue's.
+    pub(crate) fn close(&mut self, verdicts: [u64; Verdict::COUNT]) {
+        let sum = Cell::sum(self.cells.iter());
+        self.duration_ns = self.queue_ns.iter().sum();
+        self.arrivals = sum.arrivals;
+        self.verdicts = verdicts;
+        self.sent = sum.sent;
+        self.sent_bytes = sum.sent_bytes;
+        self.delay = sum.delay;
+    }
+
+    /// Returns the counts of the packets of one kind.
+    pub fn of_kind(&self, kind: Kind) -> Cell {
+        Cell::sum(self.cells.iter().skip(kind as usize).step_by(Kind::COUNT))
+    }
+
+    /// Returns the counts of one class, if flows are counted by class.
+    pub fn of_class(&self, class: usize) -> Option<Self> {
+        let ClassQueue { queue_ns, sojourn } = self.classes.get(class)?.clone();
+        let cells = &self.cells[class * Kind::COUNT..(class + 1) * Kind::COUNT];
+        let sum = Cell::sum(cells.iter());
+        Some(Self {
+            duration_ns: self.duration_ns,
+            idle_ns: 0,
+            queue_ns,
+            arrivals: sum.arrivals,
+            verdicts: sum.verdicts,
+            sent: sum.sent,
+            sent_bytes: sum.sent_bytes,
+            sojourn,
+            delay: sum.delay,
+            cells: Vec::new(),
+            classes: Vec::new(),
+        })
     }
 
     /// Returns the number of packets lost.
     pub fn lost(&self) -> u64 {
         lost(&self.verdicts)
     }
+}
+
+/// Adds a time `ns` in which `waiting` packets waited.
+#[inline]
+pub(crate) fn hold(queue_ns: &mut Vec<u64>, waiting: usize, ns: u64) {
+    if waiting >= queue_ns.len() {
+        queue_ns.resize((waiting + 1).next_power_of_two(), 0);
+    }
+    queue_ns[waiting] += ns;
+}
+
+fn add(to: &mut [u64; Verdict::COUNT], from: &[u64; Verdict::COUNT]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
 }
 
 /// Returns the number of packets lost, from the counts of verdicts.

@@ -11,8 +11,9 @@ use crate::{
     network::Network,
     packet::{Kind, Packet},
     plan::Plan,
+    reception::Receptions,
     routes::Routes,
-    run::{Control, Counts, Period, Replication},
+    run::{ClassCounts, Control, Counts, Period, Replication},
     series::FlowSeries,
     trace::Trace,
 };
@@ -26,6 +27,10 @@ pub struct World<'a, T> {
     task_due: Ticks,
     control: &'a Control,
     reported_ns: u64,
+    receptions: Receptions,
+    /// Counts of each class since the start of the run, at the end of the last period, and the
+    /// bytes acknowledged.
+    classes_before: Vec<(Counts, u64)>,
     finished: Vec<Period>,
     series: FlowSeries,
 }
@@ -46,7 +51,8 @@ impl<'a, T: Trace> World<'a, T> {
         let mut agenda = Agenda::new();
         let ends = Endpoints::new(plan, &routes, streams.1, clock, &mut agenda)?;
         trace.begin(&ends.tcp_groups, &ends.datagram_groups);
-        let mut network = Network::new(&plan.topology, routes, clock, streams, trace);
+        let on_the_way = (routes, ends.classes.clone());
+        let mut network = Network::new(&plan.topology, on_the_way, clock, streams, trace);
         for (port, interval_ns) in network.ticks() {
             if let Some(interval_ns) = interval_ns {
                 agenda.add(clock.ticks(interval_ns), Task::Tick(port as u32));
@@ -64,6 +70,8 @@ impl<'a, T: Trace> World<'a, T> {
         Ok(Self {
             plan,
             network,
+            receptions: Receptions::new(&ends.classes),
+            classes_before: vec![Default::default(); ends.classes.count.unwrap_or(0)],
             ends,
             task_due: agenda.due(),
             agenda,
@@ -117,6 +125,9 @@ impl<'a, T: Trace> World<'a, T> {
     /// Delivers a packet at the end of its route.
     #[inline]
     fn deliver(&mut self, now: Instant, packet: Packet) {
+        if let Some((class, sent_ns)) = self.network.account(&packet) {
+            self.receptions.count(class, &packet, now.ns - sent_ns);
+        }
         match packet.kind {
             Kind::Data => self.receive(now, packet),
             Kind::Ack => self.acknowledge(now, packet),
@@ -143,7 +154,7 @@ impl<'a, T: Trace> World<'a, T> {
         let kind = &self.ends.kinds[receiver.kind as usize];
         let (network, route) = (&mut self.network, receiver.route);
         let mut answer = |ack: Ack| {
-            let sacks = &mut network.sacks;
+            let sacks = &mut network.aside.sacks;
             let mut reply = Packet::ack(packet.flow, kind.bytes_of(&ack), &ack, sacks);
             if T::ON {
                 reply = reply.with_syn(packet.is_syn());
@@ -158,7 +169,7 @@ impl<'a, T: Trace> World<'a, T> {
 
     #[inline]
     fn acknowledge(&mut self, now: Instant, packet: Packet) {
-        let ack = packet.acknowledgement(&mut self.network.sacks);
+        let ack = packet.acknowledgement(&mut self.network.aside.sacks);
         self.drive(now, packet.flow, Stimulus::Ack(ack));
     }
 
@@ -284,7 +295,7 @@ impl<'a, T: Trace> World<'a, T> {
         let kind = &self.ends.kinds[receiver.kind as usize];
         if let Some(ack) = receiver.endpoint.on_timer(&kind.config, now.ns) {
             let bytes = kind.bytes_of(&ack);
-            let reply = Packet::ack(flow, bytes, &ack, &mut self.network.sacks);
+            let reply = Packet::ack(flow, bytes, &ack, &mut self.network.aside.sacks);
             self.network.send(now.ticks, receiver.route, reply);
         }
         self.arm_receiver(now, flow);
@@ -323,11 +334,45 @@ impl<'a, T: Trace> World<'a, T> {
         for earlier in &self.finished {
             counts = counts.without(&earlier.counts);
         }
+        let classes = self.take_classes(now_ns);
         self.finished.push(Period {
             ports: self.network.take_tallies(now_ns),
             wires: self.network.take_wire_tallies(),
             counts,
+            classes,
         });
+    }
+
+    /// Returns the counts of each class in the period that ends.
+    fn take_classes(&mut self, now_ns: u64) -> Vec<ClassCounts> {
+        let ends = &self.ends;
+        let mut all = vec![(Counts::default(), 0); self.classes_before.len()];
+        for (sender, class) in ends.senders.iter().zip(ends.classes.tcp()) {
+            let kind = &ends.kinds[sender.kind as usize];
+            let acknowledged = sender.acknowledged(&kind.config);
+            let (counts, bytes) = &mut all[usize::from(*class)];
+            counts.add_tcp(acknowledged, &sender.endpoint);
+            *bytes += u64::from(acknowledged) * u64::from(kind.packet_bytes);
+        }
+        for (flow, class) in ends.datagrams.iter().zip(ends.classes.datagrams()) {
+            let (counts, _) = &mut all[usize::from(*class)];
+            counts.datagrams_sent += flow.sent;
+            counts.datagrams_received += flow.received;
+        }
+        let before = std::mem::replace(&mut self.classes_before, all.clone());
+        let last = now_ns == self.plan.duration_ns;
+        let completions = self.ends.take_completions(now_ns, last);
+        let of_ends = self.receptions.take().into_iter().zip(completions);
+        all.iter()
+            .zip(&before)
+            .zip(of_ends)
+            .map(|((now, before), (reception, completions))| ClassCounts {
+                counts: now.0.without(&before.0),
+                acknowledged_bytes: now.1 - before.1,
+                reception,
+                completions,
+            })
+            .collect()
     }
 }
 

@@ -15,7 +15,7 @@ pub struct Times {
 }
 
 impl Times {
-    fn new(py: Python<'_>, times: &Histogram) -> PyResult<Py<Self>> {
+    pub fn new(py: Python<'_>, times: &Histogram) -> PyResult<Py<Self>> {
         let times = Self {
             bins: PyArray1::from_vec(py, times.bins()).unbind(),
             bin: times.width(),
@@ -86,11 +86,11 @@ pub struct KindTally {
 }
 
 impl KindTally {
-    pub fn new(py: Python<'_>, tally: &sluice_network::KindTally) -> PyResult<Py<Self>> {
+    pub fn new(py: Python<'_>, cell: &sluice_network::Cell) -> PyResult<Py<Self>> {
         let tally = Self {
-            arrivals: tally.arrivals,
-            lost: tally.lost,
-            delay: Times::new(py, &tally.delay)?,
+            arrivals: cell.arrivals,
+            lost: cell.lost(),
+            delay: Times::new(py, &cell.delay)?,
         };
         Py::new(py, tally)
     }

@@ -37,9 +37,14 @@ impl Web {
         }
     }
 
-    /// Returns a user during the first fetch.
-    pub fn user(&self, random: Stream) -> User {
+    /// Returns a user during the first fetch, which `flow` says.
+    pub fn user(&self, random: Stream, flow: &TcpFlow) -> User {
         User {
+            object: Object {
+                packets: flow.packets,
+                start_ns: flow.start_ns,
+                first: true,
+            },
             objects: self.objects,
             think: self.think,
             stop_ns: self.stop_ns,
@@ -56,9 +61,20 @@ impl Web {
     }
 }
 
+/// What a user fetches.
+#[derive(Clone, Copy, Debug)]
+pub struct Object {
+    pub packets: u32,
+    /// When the fetch started.
+    pub start_ns: u64,
+    /// True if the connection opens with it.
+    pub first: bool,
+}
+
 /// A user in a run.
 #[derive(Clone, Debug)]
 pub struct User {
+    object: Object,
     objects: Size,
     think: Distribution,
     stop_ns: u64,
@@ -67,22 +83,33 @@ pub struct User {
 }
 
 impl User {
-    /// Called when all of an object has arrived. Returns when the next fetch starts; `None` if this
-    /// was already returned, or if no further fetch starts.
-    pub fn think(&mut self, now: u64) -> Option<u64> {
+    /// Called when all of an object has arrived. Returns the object, and when the next fetch
+    /// starts; `None` if no further one starts. Returns nothing if it already did.
+    pub fn think(&mut self, now: u64) -> Option<(Object, Option<u64>)> {
         if self.thinks_since_ns.is_some() {
             return None;
         }
         self.thinks_since_ns = Some(now);
         // at least 1 ns: with think times of 0 time would never advance
         let next_ns = now.saturating_add(self.think.draw(&mut self.random).max(1));
-        (next_ns < self.stop_ns).then_some(next_ns)
+        let next_ns = (next_ns < self.stop_ns).then_some(next_ns);
+        Some((self.object, next_ns))
+    }
+
+    /// Returns the object that is being fetched, or was to be; `None` while the user thinks.
+    pub fn fetching(&self) -> Option<&Object> {
+        self.thinks_since_ns.is_none().then_some(&self.object)
     }
 
     /// Starts a fetch. Returns the packets of the object, and the time in which nothing was sent,
     /// ns.
     pub fn fetch(&mut self, now: u64) -> (u32, u64) {
         let since_ns = self.thinks_since_ns.take().unwrap_or(now);
-        (self.objects.draw(&mut self.random), now - since_ns)
+        self.object = Object {
+            packets: self.objects.draw(&mut self.random),
+            start_ns: now,
+            first: false,
+        };
+        (self.object.packets, now - since_ns)
     }
 }

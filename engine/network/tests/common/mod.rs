@@ -107,6 +107,7 @@ pub fn plan(topology: Topology, groups: Vec<Group>, duration_ns: u64) -> Plan {
     Plan {
         topology,
         groups,
+        classes: Vec::new(),
         duration_ns,
         warm_up_ns: 0,
         sample_ns: 10 * MS,

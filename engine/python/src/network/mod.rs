@@ -1,5 +1,6 @@
 //! The network world.
 
+mod classes;
 mod offered;
 mod outcome;
 
@@ -124,6 +125,7 @@ fn log_network_decisions(
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    classes::register(module)?;
     offered::register(module)?;
     outcome::register(module)?;
     module.add_function(wrap_pyfunction!(simulate_network, module)?)?;

@@ -2,8 +2,9 @@
 
 use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
-use sluice_network as network;
+use sluice_network::{self as network, Kind};
 
+use super::classes::ClassCounts;
 use crate::counts::{KindTally, Tally};
 
 /// A column of a table.
@@ -53,6 +54,8 @@ pub struct Period {
     kinds: Vec<Vec<Py<KindTally>>>,
     /// For each wire the packets that entered, were lost, and came out behind later ones.
     wires: Vec<(u64, u64, u64)>,
+    /// One element per class of flows; none if flows are not counted by class.
+    classes: Vec<Py<ClassCounts>>,
     acknowledged: u64,
     retransmissions: u64,
     timeouts: u64,
@@ -64,9 +67,12 @@ impl Period {
     fn new(py: Python<'_>, period: &network::Period) -> PyResult<Py<Self>> {
         let ports = period.ports.iter().map(|port| Tally::of_port(py, port));
         let kinds = |port: &network::Tally| {
-            let kinds = port.kinds.iter();
-            kinds.map(|kind| KindTally::new(py, kind)).collect()
+            let kinds = [Kind::Data, Kind::Ack, Kind::Datagram].into_iter();
+            kinds
+                .map(|kind| KindTally::new(py, &port.of_kind(kind)))
+                .collect()
         };
+        let classes = 0..period.classes.len();
         let period = Self {
             ports: ports.collect::<PyResult<_>>()?,
             kinds: period.ports.iter().map(kinds).collect::<PyResult<_>>()?,
@@ -75,6 +81,9 @@ impl Period {
                 .iter()
                 .map(|wire| (wire.entered, wire.lost, wire.reordered))
                 .collect(),
+            classes: classes
+                .map(|class| ClassCounts::new(py, period, class))
+                .collect::<PyResult<_>>()?,
             acknowledged: period.counts.acknowledged,
             retransmissions: period.counts.retransmissions,
             timeouts: period.counts.timeouts,

@@ -228,6 +228,11 @@ impl PyScenario {
         self.network().map(NetworkScenario::pairs)
     }
 
+    /// The name of the class of each group of flows; empty if flows are not counted by class.
+    fn classes(&self) -> PyResult<Vec<String>> {
+        self.network().map(NetworkScenario::classes)
+    }
+
     /// Notes that a reader of the measures must know, one sentence each.
     fn notes(&self) -> PyResult<Vec<String>> {
         self.network()?.notes().map_err(refused)

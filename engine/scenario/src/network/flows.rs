@@ -2,7 +2,7 @@
 
 use crate::{
     capture::Recorded,
-    limits::at_least,
+    limits::{LONGEST_NAME, at_least, fewest},
     network::{
         distribution::{Distribution, Fgn, SelfSimilar, Sizes, TIME},
         tcp::{PACKET, Tcp},
@@ -14,7 +14,11 @@ use crate::{
 
 table! {
     /// What all groups of flows have.
-    pub struct Shared checked by ends {
+    pub struct Shared checked by consistent {
+        /// Name of the class in which their packets are counted: letters, digits, `-` and `_`. Groups
+        /// with the same label are one class; not given: `flows-` and the place of the group, from 0
+        /// on. A scenario with one group counts by class only if it has a label.
+        label: Option<String>, fewest(1).longest(LONGEST_NAME);
         /// Number of flows, which are distributed in turn over the pairs of nodes of the route.
         count: u32 = 1, at_least(1.0).at_most(1e7);
         /// Name of a route of the topology; not given: its first route, or from `source` to `sink`.
@@ -31,7 +35,10 @@ table! {
 }
 
 impl Shared {
-    fn ends(&self, reader: &mut Reader) {
+    fn consistent(&self, reader: &mut Reader) {
+        if let Some(label) = &self.label {
+            check_label(label, reader);
+        }
         if self.source.is_some() != self.sink.is_some() {
             reader.say("source and sink must be given both or neither");
         }
@@ -50,6 +57,38 @@ impl Shared {
             ));
         }
     }
+}
+
+/// Begins the name of a class whose group has no label.
+const UNNAMED: &str = "flows-";
+
+fn check_label(label: &str, reader: &mut Reader) {
+    let may_be = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
+    if !label.chars().all(may_be) {
+        reader.say(format!(
+            "label = '{label}' may have letters, digits, - and _ only"
+        ));
+    }
+    let rest = label.strip_prefix(UNNAMED);
+    if rest.is_some_and(|rest| rest.chars().all(|digit| digit.is_ascii_digit())) {
+        reader.say(format!(
+            "label = '{label}' is the name of a group without a label"
+        ));
+    }
+}
+
+/// Returns the name of the class of each group of flows; empty if flows are not counted by class.
+pub(crate) fn classes(flows: &[Flows]) -> Vec<String> {
+    if let [only] = flows
+        && only.shared().label.is_none()
+    {
+        return Vec::new();
+    }
+    let name = |(place, flows): (usize, &Flows)| match &flows.shared().label {
+        Some(label) => label.clone(),
+        None => format!("{UNNAMED}{place}"),
+    };
+    flows.iter().enumerate().map(name).collect()
 }
 
 table! {

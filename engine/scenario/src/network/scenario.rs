@@ -6,7 +6,7 @@ use crate::{
     limits::at_least,
     network::{
         distribution::{DURATION, TIME},
-        flows::Flows,
+        flows::{Flows, classes},
         links::{self, LinkSettings},
         notes::notes,
         topology::{Pair, Route, SimplexLink, Topology},
@@ -124,6 +124,11 @@ impl NetworkScenario {
                 pairs(flows, &routes, &nodes).expect("a scenario is checked when it is read")
             })
             .collect()
+    }
+
+    /// Returns the name of the class of each group of flows; empty if flows are not counted by class.
+    pub fn classes(&self) -> Vec<String> {
+        classes(&self.flows)
     }
 
     /// Returns notes that a reader of the measures must know, one sentence each.

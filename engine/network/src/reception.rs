@@ -1,0 +1,93 @@
+//! What arrives at the receivers, by class of flows.
+
+use sluice_histogram::Histogram;
+
+use crate::{
+    classes::Classes,
+    packet::{Kind, Packet},
+};
+
+/// Counts of the data packets and datagrams of one class that arrived at their receivers in a
+/// period.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reception {
+    /// One-way delay: times from sending to arrival, ns.
+    pub delay: Histogram,
+    /// The least of them in the whole run so far, ns; `None` if nothing arrived.
+    pub least_delay_ns: Option<u64>,
+    /// Sum of the jitter of RFC 3550 (section 6.4.1) after each packet but the first of a flow, ns.
+    pub jitter_sum_ns: f64,
+    /// Number of these packets.
+    pub jitter_count: u64,
+    /// Datagrams that should have arrived, by their sequence numbers.
+    pub datagrams_expected: u64,
+    /// Datagrams that arrived.
+    pub datagrams: u64,
+    /// Bytes of these datagrams.
+    pub datagram_bytes: u64,
+}
+
+/// What is known of a flow from the last packet that arrived.
+#[derive(Clone, Copy, Default)]
+struct Last {
+    delay_ns: Option<u64>,
+    jitter_ns: f64,
+    /// The datagram expected next.
+    next: u32,
+}
+
+/// All receivers together.
+#[derive(Default)]
+pub struct Receptions {
+    tcp: Vec<Last>,
+    datagrams: Vec<Last>,
+    counts: Vec<Reception>,
+}
+
+impl Receptions {
+    pub fn new(classes: &Classes) -> Self {
+        Self {
+            tcp: vec![Last::default(); classes.tcp().len()],
+            datagrams: vec![Last::default(); classes.datagrams().len()],
+            counts: vec![Reception::default(); classes.count.unwrap_or(0)],
+        }
+    }
+
+    /// Counts a packet that arrives `delay_ns` after it was sent.
+    pub fn count(&mut self, class: usize, packet: &Packet, delay_ns: u64) {
+        let counts = &mut self.counts[class];
+        let last = match packet.kind {
+            Kind::Datagram => {
+                let last = &mut self.datagrams[packet.flow as usize];
+                counts.datagrams += 1;
+                counts.datagram_bytes += u64::from(packet.bytes);
+                if packet.number >= last.next {
+                    counts.datagrams_expected += u64::from(packet.number - last.next) + 1;
+                    last.next = packet.number + 1;
+                }
+                last
+            }
+            Kind::Data | Kind::Ack => &mut self.tcp[packet.flow as usize],
+        };
+        counts.delay.add(delay_ns);
+        let least_ns = counts.least_delay_ns.get_or_insert(delay_ns);
+        *least_ns = delay_ns.min(*least_ns);
+        if let Some(before_ns) = last.delay_ns.replace(delay_ns) {
+            // RFC 3550, section 6.4.1: J += (|D| - J) / 16
+            let difference_ns = delay_ns.abs_diff(before_ns) as f64;
+            last.jitter_ns += (difference_ns - last.jitter_ns) / 16.0;
+            counts.jitter_sum_ns += last.jitter_ns;
+            counts.jitter_count += 1;
+        }
+    }
+
+    /// Returns the counts of each class since the last call.
+    pub fn take(&mut self) -> Vec<Reception> {
+        let fresh = |counts: &Reception| Reception {
+            least_delay_ns: counts.least_delay_ns,
+            ..Reception::default()
+        };
+        let next = self.counts.iter().map(fresh).collect();
+        std::mem::replace(&mut self.counts, next)
+    }
+}

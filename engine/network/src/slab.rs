@@ -1,0 +1,87 @@
+//! What is kept of packets in transit outside of them, since few packets have it.
+
+use sluice_tcp::Block;
+
+use crate::packet::{Kind, Packet};
+
+/// The SACK blocks of one ACK; unused ones are empty.
+pub type Blocks = [Block; 3];
+
+/// Values by their place; place 0 stands for "none".
+pub struct Slab<T> {
+    values: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T: Copy + Default> Default for Slab<T> {
+    fn default() -> Self {
+        Self {
+            values: vec![T::default()],
+            free: Vec::new(),
+        }
+    }
+}
+
+impl<T: Copy> Slab<T> {
+    /// Stores a value and returns its place.
+    #[inline]
+    pub fn keep(&mut self, value: T) -> u32 {
+        match self.free.pop() {
+            Some(place) => {
+                self.values[place as usize] = value;
+                place
+            }
+            None => {
+                self.values.push(value);
+                self.values.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Returns the value at a place.
+    pub fn get(&self, place: u32) -> T {
+        self.values[place as usize]
+    }
+
+    /// Returns the value at a place and frees it.
+    #[inline]
+    pub fn take(&mut self, place: u32) -> T {
+        self.forget(place);
+        self.values[place as usize]
+    }
+
+    /// Frees a place.
+    #[inline]
+    pub fn forget(&mut self, place: u32) {
+        if place != 0 {
+            self.free.push(place);
+        }
+    }
+}
+
+/// What is kept outside of packets, at the place `Packet::aside`: the SACK blocks of ACKs, and,
+/// where flows are counted by class, when data packets and datagrams were sent, ns.
+#[derive(Default)]
+pub struct Aside {
+    pub sacks: Slab<Blocks>,
+    pub sent_ns: Slab<u64>,
+}
+
+impl Aside {
+    /// Returns the SACK blocks of a packet.
+    pub fn blocks(&self, packet: &Packet) -> Blocks {
+        match packet.kind {
+            Kind::Ack => self.sacks.get(packet.aside),
+            Kind::Data | Kind::Datagram => Blocks::default(),
+        }
+    }
+
+    /// Frees what is kept of a packet that is lost.
+    #[inline]
+    pub fn forget(&mut self, packet: &Packet) {
+        match packet.kind {
+            Kind::Ack => self.sacks.forget(packet.aside),
+            Kind::Data | Kind::Datagram => self.sent_ns.forget(packet.aside),
+        }
+    }
+}
