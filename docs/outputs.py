@@ -122,6 +122,12 @@ _RECORD = {
     "time_bin": _type(float, "Width of the bins of the distributions of times."),
     "resolution": _type(float, "Probabilities below are chance, or the solution's error."),
     "measures": _measures("Measures by name; see their list."),
+    "unknown": {
+        "description": "What the world cannot know: names of measures, with `*` for any text, and "
+        "why.",
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+    },
 }
 _OF_SOME_WORLDS = {
     "slots": _type(int, "Slotted world: slots simulated, warm-up included."),

@@ -13,7 +13,7 @@ import polars as pl
 
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.estimate import paired
-from sluicegate.measures import check_names
+from sluicegate.measures import check_classes, check_names
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline, load
 from sluicegate.worlds import AnyScenario, AnyWorld, Watch, of_scenario
@@ -46,9 +46,11 @@ class Comparison:
         """The same comparison, whose tables show these measures.
 
         Raises:
-            SluiceError: If one is no measure.
+            SluiceError: If one is no measure, or of a class that the scenario does not have.
         """
-        return replace(self, columns=check_names(measures, "measures") or None)
+        columns = check_names(measures, "measures")
+        check_classes(columns, self.scenario.classes(), "measures")
+        return replace(self, columns=columns or None)
 
     def __repr__(self) -> str:
         # the package of reports imports this module

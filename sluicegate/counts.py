@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,11 +183,11 @@ class KindCounts:
     @classmethod
     def of(cls, sets: Sequence[Sequence[_engine.KindTally]]) -> Self:
         """A place for each set; a set is the sum of some tallies of the engine."""
-        bin_ = max(tally.delay.bin for tallies in sets for tally in tallies)
+        column = _columns(sets)
         return cls(
-            arrivals=np.array([float(sum(each.arrivals for each in part)) for part in sets]),
-            lost=np.array([float(sum(each.lost for each in part)) for part in sets]),
-            delay=_times([[tally.delay for tally in tallies] for tallies in sets], bin_),
+            arrivals=column(lambda tally: tally.arrivals),
+            lost=column(lambda tally: tally.lost),
+            delay=_times_of(sets, lambda tally: tally.delay),
         )
 
 
@@ -208,6 +209,83 @@ class WireCounts:
     def of(cls, sets: Sequence[Sequence[tuple[int, int, int]]]) -> Self:
         """A place for each set; a set is the sum of some counts of the engine."""
         return cls(*np.array([np.sum(each, axis=0) for each in sets], dtype=np.float64).T)
+
+
+@dataclass(frozen=True)
+class SizeCounts:
+    """What n replications counted of the flows and objects of one class and one range of sizes.
+
+    Attributes:
+        times: From the start to the end of those that ended, ns.
+        slowdowns: These times over the ideal ones, in thousandths, of those that have a size.
+        bytes: Bytes of those that ended, shape (n,), as are those that follow.
+        unfinished: Those that had begun at the end of the run and not ended.
+        unfinished_bytes: Their bytes.
+    """
+
+    times: Times
+    slowdowns: Times
+    bytes: FloatArray
+    unfinished: FloatArray
+    unfinished_bytes: FloatArray
+
+    @classmethod
+    def of(cls, sets: Sequence[Sequence[_engine.Completions]]) -> Self:
+        """A place for each set; a set is the sum of some counts of the engine."""
+        column = _columns(sets)
+        return cls(
+            times=_times_of(sets, lambda each: each.times),
+            slowdowns=_times_of(sets, lambda each: each.slowdowns),
+            bytes=column(lambda each: each.bytes),
+            unfinished=column(lambda each: each.unfinished),
+            unfinished_bytes=column(lambda each: each.unfinished_bytes),
+        )
+
+
+@dataclass(frozen=True)
+class EndCounts:
+    """What n replications of a network counted at the ends of the flows of one class.
+
+    Attributes:
+        sets: The engine's counts: a place for each replication, the parts of it in their order.
+    """
+
+    sets: Sequence[Sequence[_engine.ClassCounts]]
+
+    def sum(self, read: Callable[[_engine.ClassCounts], float]) -> FloatArray:
+        """A count of each replication, shape (n,)."""
+        return _columns(self.sets)(read)
+
+    @cached_property
+    def duration_s(self) -> FloatArray:
+        """Time observed, shape (n,)."""
+        return self.sum(lambda each: each.ports[0].duration) / 1e9
+
+    @cached_property
+    def one_way_delay(self) -> Times:
+        """From sending to arrival, of data packets and datagrams, ns."""
+        return _times_of(self.sets, lambda each: each.one_way_delay)
+
+    @cached_property
+    def least_one_way_delay(self) -> FloatArray:
+        """The least of them in the whole run, ns, shape (n,); NaN if nothing arrived."""
+        least = [parts[-1].least_one_way_delay for parts in self.sets]
+        return np.array([np.nan if ns is None else ns for ns in least], dtype=np.float64)
+
+    @cached_property
+    def all(self) -> SizeCounts:
+        """Flows and objects of all sizes."""
+        return SizeCounts.of(
+            [[k for each in parts for k in each.completions] for parts in self.sets]
+        )
+
+    @cached_property
+    def by_size(self) -> Sequence[SizeCounts]:
+        """Those of each range of sizes."""
+        return [
+            SizeCounts.of([[each.completions[size] for each in parts] for parts in self.sets])
+            for size in range(len(self.sets[0][0].completions))
+        ]
 
 
 @dataclass(frozen=True)
@@ -240,6 +318,20 @@ class FlowCounts:
     tcp: KindCounts | None = None
     datagrams: KindCounts | None = None
     wires: WireCounts | None = None
+
+
+E = TypeVar("E")
+
+
+def _columns(sets: Sequence[Sequence[E]]) -> Callable[[Callable[[E], float]], FloatArray]:
+    """A function that makes a column of sums: a place for each set."""
+    return lambda read: np.array([float(sum(map(read, parts))) for parts in sets])
+
+
+def _times_of(sets: Sequence[Sequence[E]], read: Callable[[E], _engine.Times]) -> Times:
+    """Times of each set, in bins of the widest of all."""
+    found = [list(map(read, parts)) for parts in sets]
+    return _times(found, max(times.bin for parts in found for times in parts))
 
 
 def coarsen(bins: NDArray[Any], factor: int) -> NDArray[Any]:

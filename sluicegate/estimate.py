@@ -13,16 +13,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sluicegate.counts import FlowCounts, QueueCounts
-from sluicegate.measures import QUEUE, Definition, Quantile, Rare
+from sluicegate.counts import QueueCounts
+from sluicegate.measures import QUEUE, C, Definition, Quantile, Rare
 
 FloatArray = NDArray[np.float64]
-C = TypeVar("C", QueueCounts, FlowCounts)
 
 CONFIDENCE = 0.95
 # with fewer clumps of rare events, the interval of a share does not cover

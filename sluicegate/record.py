@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Self
 from zipfile import ZipFile
@@ -44,6 +45,7 @@ class Record:
         delay_distribution: Likewise of the time from arrival to the end of service, shape (D,).
         time_bin: Width of the bins of both in `time_unit`; bin k starts at k widths.
         resolution: Smaller probabilities are chance, or the solution's error.
+        unknown: Measures that the world cannot know, and why; a name may have `*` for any text.
     """
 
     identity: str
@@ -58,6 +60,7 @@ class Record:
     delay_distribution: FloatArray
     time_bin: float
     resolution: float
+    unknown: Mapping[str, str] = field(default_factory=dict, kw_only=True)
 
     @property
     def world(self) -> str:
@@ -91,11 +94,18 @@ class Record:
         """The measure of that name.
 
         Raises:
-            SluiceError: If there is none.
+            SluiceError: If there is none, or if it is unknown, with the reason.
         """
         if name not in self.measures:
+            if (why := self.why_unknown(name)) is not None:
+                raise SluiceError(f"{name} is unknown: {why}")
             raise SluiceError(f"{name} is no measure; there are {', '.join(self.measures)}")
         return self.measures[name]
+
+    def why_unknown(self, name: str) -> str | None:
+        """Why the world cannot know a measure; None if it can."""
+        whys = (why for pattern, why in self.unknown.items() if fnmatchcase(name, pattern))
+        return next(whys, None)
 
     def values(self, measure: str) -> FloatArray:
         """A measure of each replication, shape (R,); empty if they are not known one by one."""
@@ -124,6 +134,7 @@ class Record:
             "time_bin": self.time_bin,
             "resolution": self.resolution,
             "measures": measure_rows(self.measures),
+            "unknown": dict(self.unknown),
         }
 
     def frame(self) -> pl.DataFrame:

@@ -58,6 +58,6 @@ def chain(
     require("matplotlib", "the page of its results")
     changed = options.changes(aqm=aqm or [], slots=None, replications=None, seed=None)
     world = Chain(grid=grid, method=method, limit=limit, front_times=front_times)
-    columns = options.measures(measures)
     chosen = options.scenario(scenario, changed)
+    columns = options.measures(measures, chosen.classes())
     show(chosen, [world], out, json, measures=columns, fresh=fresh)

@@ -86,7 +86,6 @@ def compare(
     """
     if report:
         require("matplotlib", "the page of its results (left out with --no-report)")
-    columns = options.measures(measures)
     changed = options.changes(
         aqm=aqm or [],
         slots=slots,
@@ -95,6 +94,7 @@ def compare(
         duration=duration,
     )
     chosen = options.scenario(scenario, changed)
+    columns = options.measures(measures, chosen.classes())
     kinds = [world_class(name) for name in world or []] or of_scenario(chosen)[:1]
     if packets is not None and len(kinds) > 1:
         raise UsageError(f"--packets takes one world, but {len(kinds)} are given")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,7 +14,7 @@ import typer
 from sluicegate._engine import scenario_kind
 from sluicegate.cli import syntax
 from sluicegate.errors import SluiceError, UsageError
-from sluicegate.measures import check_names
+from sluicegate.measures import check_classes, check_names
 from sluicegate.registry import aqms
 from sluicegate.scenario import load
 from sluicegate.worlds import AnyScenario, takers
@@ -78,7 +78,7 @@ Measures = Annotated[
         "--measures",
         metavar="NAME,...",
         help="The measures that tables show, such as sojourn_p99,loss_ratio, instead of the usual "
-        "ones.",
+        "ones. A measure of a class of flows has the class before it: calls.delay_p99.",
         show_default=False,
     ),
 ]
@@ -187,15 +187,22 @@ YScale = Annotated[
 ]
 
 
-def measures(text: str | None) -> list[str]:
+def measures(text: str | None, classes: Sequence[str] | None = None) -> list[str]:
     """What `--measures` was given; empty if nothing.
 
+    Args:
+        text: As given.
+        classes: Names of the scenario's classes of flows; None: they are not known.
+
     Raises:
-        UsageError: If there is no such measure.
+        UsageError: If there is no such measure, or no such class.
     """
     names = [] if text is None else [name.strip() for name in text.split(",")]
     try:
-        return check_names(names, "--measures")
+        names = check_names(names, "--measures")
+        if classes is not None:
+            check_classes(names, classes, "--measures")
+        return names
     except SluiceError as error:
         raise UsageError(str(error)) from error
 

@@ -55,15 +55,18 @@ class Picture:
     @property
     def measures(self) -> list[str]:
         """The measures that it shows."""
-        drawn = (self.y or (self.path and _USUAL_Y), self.x, self.colour)
-        return [str(name) for name in drawn if name in DEFINITIONS]
+        drawn = (self.y or (_USUAL_Y if self.path else None), self.x, self.colour)
+        return [name for name in drawn if name is not None and name in DEFINITIONS]
 
-    def check(self, paths: Sequence[str]) -> None:
-        """Refuse what cannot be drawn of a sweep in which these paths vary."""
+    def check(self, paths: Sequence[str], classes: Sequence[str] | None = None) -> None:
+        """Refuse what cannot be drawn of a sweep in which these paths vary.
+
+        `classes` are the names of its classes of flows, if they are known.
+        """
         if self.path is not None:
             from sluicegate.sweeps.figures import check  # loads matplotlib
 
-            check(self.path, self.y or _USUAL_Y, self.x, self.colour, paths)
+            check(self.path, self.y or _USUAL_Y, self.x, self.colour, paths, classes)
 
     def draw(self, found: Sweep, where: dict[str, object]) -> None:
         """Draw it, if it is asked for."""

@@ -60,7 +60,6 @@ def simulate(
     fresh: options.Fresh = False,
 ) -> None:
     """Run one discipline and print its measures with their 95 % confidence intervals."""
-    shown = options.measures(measures)
     changed = options.changes(
         aqm=[] if aqm is None else [aqm],
         slots=slots,
@@ -71,6 +70,7 @@ def simulate(
         service=service,
     )
     chosen = _without_file(changed) if scenario is None else options.scenario(scenario, changed)
+    shown = options.measures(measures, chosen.classes())
     if (count := len(chosen.disciplines)) > 1:
         raise SluiceError(
             f"{scenario}: there are {count} disciplines; choose with --aqm, or use sluice compare"

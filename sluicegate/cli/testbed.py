@@ -65,12 +65,12 @@ def testbed(
     if check or scenario is None:
         _check(ipv6)
         return
-    shown = options.measures(measures)
     aqms = [] if aqm is None else [aqm]
     changed = options.changes(
         aqm=aqms, slots=None, replications=replications, seed=seed, duration=duration
     )
     chosen = options.scenario(scenario, changed)
+    shown = options.measures(measures, chosen.classes())
     if not isinstance(chosen, NetworkScenario):
         raise SluiceError(f"{scenario}: the gate takes scenarios with a [topology]")
     if (count := len(chosen.disciplines)) > 1:

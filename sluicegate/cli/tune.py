@@ -122,11 +122,11 @@ def tune(
     Finished runs are kept: however the command ended, the same one goes on.
     """
     require("matplotlib", "the page of its results")
-    columns = options.measures(measures)
     changed = options.changes(
         aqm=aqm or [], slots=slots, replications=None, seed=seed, duration=duration
     )
     chosen = options.scenario(scenario, changed)
+    columns = options.measures(measures, chosen.classes())
     given = {
         "vary": dict(map(_range, vary)) if vary else None,
         "score": score,

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 _EXACT_DIGITS = 10
 # where no flow finished, there is no completion time
-_UNKNOWN = "n/a"
+_NOTHING = "n/a"
+# what happened, and the world cannot know
+_UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,14 @@ class Column:
     def text(self, measures: Mapping[str, Measure]) -> str:
         """The cell of a record with these measures."""
         if self.measure not in measures:
-            return _UNKNOWN
+            return _NOTHING
         factor, _ = DEFINITIONS[self.measure].unit.shown(self.time_unit)
         return measure_text(measures[self.measure].times(factor))
+
+    def of(self, record: Record) -> str:
+        """The cell of a record."""
+        is_unknown = record.why_unknown(self.measure) is not None
+        return _UNKNOWN if is_unknown else self.text(record.measures)
 
     @property
     def header(self) -> str:
@@ -52,7 +59,7 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
     records, columns = comparison.records, key_columns(comparison)
     header = ["discipline", *(column.header for column in columns)]
     rows = [
-        [name, *(column.text(record.measures) for column in columns)]
+        [name, *(column.of(record) for column in columns)]
         for name, record in zip(names(records), records, strict=True)
     ]
     return header, rows
@@ -108,10 +115,7 @@ def seen(records: Sequence[Record], *measures: str) -> str:
     columns = [Column(name, records[0].time_unit) for name in measures]
     told = []
     for name, record in zip(names(records), records, strict=True):
-        cells = [
-            f"{label(each.measure, each.time_unit)} {each.text(record.measures)}"
-            for each in columns
-        ]
+        cells = [f"{label(each.measure, each.time_unit)} {each.of(record)}" for each in columns]
         told.append(f"{name}: {', '.join(cells)}")
     return f"{'; '.join(told)}."
 
@@ -135,6 +139,9 @@ def record_rows(
     for name in measures or record.measures:
         factor, unit = DEFINITIONS[name].unit.shown(record.time_unit)
         known = record.measures.get(name)
-        text = _UNKNOWN if known is None else measure_text(known.times(factor), digits)
+        missing = _NOTHING if record.why_unknown(name) is None else _UNKNOWN
+        text = missing if known is None else measure_text(known.times(factor), digits)
         rows.append([name, text, unit])
+    if not measures:
+        rows += [[pattern, _UNKNOWN, ""] for pattern in record.unknown]
     return ["measure", "value", "unit"], rows

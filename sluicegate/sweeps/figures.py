@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 
 from sluicegate.errors import SluiceError
 from sluicegate.files import write_whole
-from sluicegate.measures import DEFINITIONS, FloatArray, check_name
+from sluicegate.measures import DEFINITIONS, FloatArray, check_classes, check_name
 from sluicegate.report.figure import Figure
 from sluicegate.report.plots import colours, dash
 from sluicegate.report.plots import label as name_label
@@ -42,7 +42,14 @@ _FILES: Any = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "slui
 _METADATA: dict[str, dict[str, Any]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 
-def check(path: Path, y: str, x: str | None, colour: str | None, paths: Sequence[str]) -> None:
+def check(
+    path: Path,
+    y: str,
+    x: str | None,
+    colour: str | None,
+    paths: Sequence[str],
+    classes: Sequence[str] | None = None,
+) -> None:
     """Refuse a figure of a sweep that is not made yet, as far as one can know.
 
     Args:
@@ -51,11 +58,14 @@ def check(path: Path, y: str, x: str | None, colour: str | None, paths: Sequence
         x: Likewise.
         colour: Likewise.
         paths: What varies.
+        classes: Names of the scenario's classes of flows; None: they are not known.
 
     Raises:
         SluiceError: If it cannot be drawn.
     """
     check_format(path)
+    if classes is not None:
+        check_classes([name for name in (x, y, colour) if name], classes, str(path))
     if colour is not None:
         check_name(colour, "colour")
     for name, what in ((x, "x"), (y, "y")):

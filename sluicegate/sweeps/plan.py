@@ -15,8 +15,8 @@ import polars as pl
 
 from sluicegate import _engine, store
 from sluicegate.errors import SluiceError
-from sluicegate.measures import DEFINITIONS
 from sluicegate.scenario import Table
+from sluicegate.sweeps.columns import measure_columns
 from sluicegate.sweeps.derived import DERIVED
 from sluicegate.sweeps.design import Method, Point, points, variables
 from sluicegate.sweeps.folder import FORMAT
@@ -255,10 +255,7 @@ class Plan:
         for path in self.paths:
             kinds[path] = _kind([_cell(point[path]) for point in self.points])
         kinds |= {"identity": pl.String, "time_unit": pl.String}
-        for name, definition in DEFINITIONS.items():
-            kinds |= {name: pl.Float64, f"{name}_half_width": pl.Float64}
-            if definition.rare is not None:
-                kinds[f"{name}_bound"] = pl.Float64
+        kinds |= measure_columns(self.scenario.classes())
         return kinds | {"notes": pl.String}
 
     def about(self) -> dict[str, Any]:

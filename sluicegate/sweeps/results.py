@@ -149,7 +149,7 @@ class Sweep:
 
     def measures(self, frame: pl.DataFrame) -> list[str]:
         """The measures that are known of any of these runs."""
-        known = [name for name in DEFINITIONS if name in frame.columns]
+        known = [name for name in frame.columns if name in DEFINITIONS]
         return [name for name in known if frame[name].null_count() < len(frame)]
 
     def key_measures(self, frame: pl.DataFrame) -> list[str]:

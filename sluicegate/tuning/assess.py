@@ -186,7 +186,10 @@ def measures(trial: Trial) -> dict[str, Measure]:
     """The measures of a candidate, with intervals over its runs."""
     found = {}
     unit = str(trial.runs[0].get("time_unit", ""))
-    for name, definition in DEFINITIONS.items():
+    for name in dict.fromkeys(name for columns in trial.runs for name in columns):
+        definition = DEFINITIONS.get(name)
+        if definition is None:
+            continue
         values = [columns.get(name) for columns in trial.runs]
         known = [float(value) for value in values if value is not None]
         if len(known) == len(values):

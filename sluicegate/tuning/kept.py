@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from sluicegate.measures import DEFINITIONS
+from sluicegate.sweeps.columns import measure_columns
 from sluicegate.sweeps.folder import Folder, Writer
 from sluicegate.tuning.problem import Problem
 from sluicegate.tuning.score import Columns
@@ -40,6 +40,7 @@ class Kept:
 
     def __init__(self, problem: Problem, folder: TuningFolder | None) -> None:
         self._names = [axis.name for axis in problem.axes]
+        self._classes = problem.base.classes()
         self._runs: dict[Asked, Columns] = {}
         self._writer: Writer | None = None
         self._written_s = time.monotonic()
@@ -105,11 +106,7 @@ class Kept:
         kinds: dict[str, Any] = dict.fromkeys(self._names, pl.Float64)
         kinds |= {"stream": pl.String, "number": pl.Int64}
         kinds |= {"identity": pl.String, "time_unit": pl.String}
-        for name, definition in DEFINITIONS.items():
-            kinds |= {name: pl.Float64, f"{name}_half_width": pl.Float64}
-            if definition.rare is not None:
-                kinds[f"{name}_bound"] = pl.Float64
-        return kinds
+        return kinds | measure_columns(self._classes)
 
     def _read(self, folder: TuningFolder) -> None:
         for row in folder.rows():

@@ -12,7 +12,8 @@ from sluicegate.errors import SluiceError
 from sluicegate.measures import DEFINITIONS, check_name
 
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_MEASURE = r"[a-z_][a-z_0-9]*(?:\.\d+)?"
+# a name, and before it that of a class of flows
+_MEASURE = r"(?:[^\W\d][\w-]*\.)?[a-z_][A-Za-z_0-9]*(?:\.\d+)?"
 _TERM = re.compile(rf"\s*([+-]?)\s*(?:({_NUMBER})\s*\*\s*)?({_MEASURE})\s*")
 _BOUND = re.compile(rf"\s*({_MEASURE})\s*(<=|>=)\s*([+-]?{_NUMBER})\s*")
 
@@ -126,7 +127,7 @@ def known(columns: Columns, name: str, what: str) -> float:
     """
     value = columns.get(name)
     if value is None:
-        there = [each for each in DEFINITIONS if columns.get(each) is not None]
+        there = [each for each in columns if each in DEFINITIONS and columns[each] is not None]
         raise SluiceError(f"{what}: {name} is not known here; there are {', '.join(there)}")
     return float(value)
 

@@ -39,6 +39,9 @@ class AnyScenario(Protocol):
     def disciplines(self) -> Sequence[Discipline]:
         """What is compared, at least one."""
 
+    def classes(self) -> Sequence[str]:
+        """The class of each group of flows by its name; empty if none is counted by class."""
+
 
 def check_alone(file: Path | None, what: str, scenario: AnyScenario) -> None:
     """Refuse a file that is to be of one discipline, where there are several.

@@ -99,6 +99,7 @@ def measure(
         identity=store.identity(described, __name__),
         discipline=discipline.name,
         run=described,
+        uncounted="a router does not count packets by class of flows or kind",
     )
     return GateRecord(**vars(found), connections=pl.concat(looks), lateness=pl.concat(late))
 

@@ -37,6 +37,8 @@ class Tally:
     served_bytes: int
     sojourn: Times
     delay: Times
+    # whether it is known for which reason packets were lost
+    reasons_known: bool = True
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class Period:
     kinds: ClassVar[Sequence[Any]] = ()
     # its wires are real ones
     wires: ClassVar[Sequence[Any]] = ()
+    # nor by class
+    classes: ClassVar[Sequence[Any]] = ()
     acknowledged: int
     retransmissions: int
     timeouts: int

@@ -12,9 +12,10 @@ import polars as pl
 from sluicegate._engine import Period, Replication, TcpFlows
 from sluicegate.counts import FlowCounts, KindCounts, QueueCounts, WireCounts, shares
 from sluicegate.estimate import Measure, of_each, over_replications
-from sluicegate.measures import FLOWS, QUEUE, WIRES, Definition
+from sluicegate.measures import BETWEEN, FLOWS, QUEUE, WIRES, Definition
 from sluicegate.record import FloatArray
 from sluicegate.scenario import NetworkScenario
+from sluicegate.worlds.network import classes
 from sluicegate.worlds.network.frames import flow_frame, flow_series_frame, port_series_frame
 from sluicegate.worlds.network.record import (
     NetworkRecord,
@@ -30,6 +31,8 @@ Periods: TypeAlias = Sequence[Sequence[Period]]
 _NS_PER_S = 1e9
 # positions of the kinds of packets in the engine's counts; 1 are ACKs
 _DATA, _DATAGRAM = 0, 2
+# the measures of kinds of packets
+_OF_KINDS = ("tcp_*", "datagram_loss_ratio", "datagram_delay_*")
 
 
 def record(
@@ -39,6 +42,7 @@ def record(
     identity: str,
     discipline: str,
     run: dict[str, Any],
+    uncounted: str = "counting by class would take too much memory",
 ) -> NetworkRecord:
     """The record of the replications that were finished.
 
@@ -48,6 +52,7 @@ def record(
         identity: As in `Record`.
         discipline: Likewise.
         run: Likewise.
+        uncounted: Why packets are not counted by class or kind, where they are not.
     """
     flows = flow_frame(scenario, runs)
     rates, demands = _lasting(flows, run, len(runs))
@@ -57,7 +62,8 @@ def record(
     ports = _ports(scenario, runs, after, whole)
     main = main_place(ports)
     lasts = rates, demands
-    measured = _Counted.of(runs, after, main, lasts, scenario.warm_up)
+    names = scenario.classes()
+    measured = _Counted.of(runs, after, main, lasts, scenario.warm_up, names)
     replications = pl.DataFrame(measured.rows())
     return NetworkRecord(
         identity=identity,
@@ -73,12 +79,14 @@ def record(
         time_bin=ports[main].time_bin_s,
         # what happened once lasted about as long as a packet
         resolution=1 / max(float(measured.queue.arrivals.sum()), 1.0),
-        whole=_Counted.of(runs, whole, main, lasts, 0.0).measures(),
+        whole=_Counted.of(runs, whole, main, lasts, 0.0, names).measures(),
         ports=ports,
         flows=flows,
         wires=_wire_records(scenario, measured.flows, after),
+        class_distributions=classes.distributions(measured.classes),
         replications=replications,
         series=flow_series_frame([each.flows for each in runs], scenario.sample_s),
+        unknown=dict.fromkeys(measured.uncounted(names), uncounted),
     )
 
 
@@ -100,6 +108,7 @@ class _Counted:
 
     queue: QueueCounts
     flows: FlowCounts
+    classes: classes.Counted
 
     @classmethod
     def of(
@@ -109,12 +118,17 @@ class _Counted:
         port: int,
         lasts: tuple[Sequence[FloatArray], Sequence[FloatArray]],
         since_s: float,
+        names: Sequence[str],
     ) -> _Counted:
         """Counts of `periods`, which begin at `since_s`; the queue is that of the port.
 
-        `lasts` are rates and demands, as in `FlowCounts`.
+        `lasts` are rates and demands, as in `FlowCounts`; `names` those of classes.
         """
-        return cls(_queue_counts(periods, port), _flow_counts(runs, periods, port, lasts, since_s))
+        return cls(
+            _queue_counts(periods, port),
+            _flow_counts(runs, periods, port, lasts, since_s),
+            classes.counted(names, periods, port),
+        )
 
     def _flow_definitions(self) -> list[Definition[FlowCounts]]:
         """Nothing is said of completions where there are none, nor of kinds without packets."""
@@ -128,11 +142,17 @@ class _Counted:
         absent = tuple(start for start, is_there in there.items() if not is_there)
         return [each for each in FLOWS if not each.name.startswith(absent)]
 
+    def uncounted(self, names: Sequence[str]) -> list[str]:
+        """What was not counted of these classes, and of the kinds of packets, as in `Record`."""
+        of_classes = [] if self.classes else [f"{name}{BETWEEN}*" for name in dict.fromkeys(names)]
+        return [*of_classes, *([] if self.flows.tcp else _OF_KINDS)]
+
     def rows(self) -> dict[str, FloatArray]:
         """The measures of each replication."""
         return {
             **of_each(self.queue, QUEUE, _NS_PER_S),
             **of_each(self.flows, self._flow_definitions(), 1.0),
+            **classes.rows(self.classes),
         }
 
     def measures(self) -> dict[str, Measure]:
@@ -140,6 +160,7 @@ class _Counted:
         return {
             **over_replications(self.queue, QUEUE, _NS_PER_S),
             **over_replications(self.flows, self._flow_definitions(), 1.0),
+            **classes.measures(self.classes),
         }
 
 
@@ -246,6 +267,15 @@ def _lasting(
 def _ports(
     scenario: NetworkScenario, runs: Sequence[Replication], after: Periods, whole: Periods
 ) -> list[PortRecord]:
+    of_groups = scenario.classes()
+
+    def measures(periods: Periods, place: int) -> dict[str, Measure]:
+        by_class = classes.counted(of_groups, periods, place)
+        return {
+            **over_replications(_queue_counts(periods, place), QUEUE, _NS_PER_S),
+            **classes.measures(by_class, ends=False),
+        }
+
     ports = []
     for place, link in enumerate(scenario.queued_links):
         own = scenario.own_discipline(link)
@@ -253,8 +283,8 @@ def _ports(
         total = counts.total()
         port = PortRecord(
             name=link.name,
-            measures=over_replications(counts, QUEUE, _NS_PER_S),
-            whole=over_replications(_queue_counts(whole, place), QUEUE, _NS_PER_S),
+            measures=measures(after, place),
+            whole=measures(whole, place),
             queue_distribution=shares(total.queue[0]),
             sojourn_distribution=shares(total.sojourn.bins[0]),
             delay_distribution=shares(total.delay.bins[0]),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sluicegate.report.page import Page
 from sluicegate.report.tables import Column
-from sluicegate.worlds.network import series
+from sluicegate.worlds.network import class_figure, series
 from sluicegate.worlds.network.goodput import goodput_figure
 from sluicegate.worlds.network.record import NetworkRecord, PortRecord
 
@@ -33,6 +33,7 @@ def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
         if any(port.own_discipline for port in ports):
             others += " A discipline in brackets is the link's own, whichever is compared."
         page.table(*port_rows(records), others)
+    _add_classes(page, records)
     averages = series.average_series_figure(records, port=main)
     if averages is not None:
         page.figure(averages, "The average queue in time", f"As the AQM computes it. {reading}")
@@ -54,6 +55,24 @@ def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
             "Of all flows without an end. The steeper a curve, the more equal the flows; under "
             "TCP, flows with long round trips mostly get less.",
         )
+
+
+def _add_classes(page: Page, records: Sequence[NetworkRecord]) -> None:
+    """Add how each class of flows fares, where there are several."""
+    delays = class_figure.delay_figure(records)
+    if delays is None:
+        return
+    others = len(set(records[0].classes)) - class_figure.MOST
+    only = f" The first {class_figure.MOST} classes; the others are in the data." * (others > 0)
+    header, rows = class_figure.class_rows(records)
+    page.figure(
+        delays,
+        "Delay by class",
+        "From sending to arrival, of the packets of each group of flows: the circle is the median, "
+        f"the stroke p90, the diamond p99.{only}",
+        "; ".join(f"{row[0]}, {row[1]}: p50 {row[2]} ms, p99 {row[3]} ms" for row in rows) + ".",
+    )
+    page.table(header, rows, f"Class by class.{only}")
 
 
 def _told(port: PortRecord) -> str:

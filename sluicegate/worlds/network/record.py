@@ -21,7 +21,7 @@ from sluicegate.record import (
 )
 from sluicegate.worlds.network.response import response_time_s
 
-_TABLES = ("flows", "replications", "series")
+_TABLES = ("flows", "class_distributions", "replications", "series")
 
 
 def lasting(flows: pl.DataFrame, run: dict[str, Any]) -> pl.DataFrame:
@@ -193,6 +193,9 @@ class NetworkRecord(Record):
             (null for datagrams), start_s (null if it had nothing to send), completion_s (from its
             start until its application had ended and all that it sent was acknowledged; null if it
             did not come to that, and for datagrams).
+        class_distributions: Of each class of flows after the warm-up: class, distribution (`queue`,
+            `sojourn` and `delay` at the main port, `one_way_delay`), at (packets or s), width (of
+            the bin that begins there), probability; without the bins in which there was nothing.
         replications: A row per replication: the values that `measures` are the means of.
         series: A row per replication and sample, at the times of the ports' series: replication;
             time_s; acknowledged (data packets of all TCP flows since the start of the run); window
@@ -204,6 +207,7 @@ class NetworkRecord(Record):
     ports: list[PortRecord]
     wires: list[WireRecord]
     flows: pl.DataFrame
+    class_distributions: pl.DataFrame
     replications: pl.DataFrame
     series: pl.DataFrame
 
@@ -211,6 +215,11 @@ class NetworkRecord(Record):
     def main_place(self) -> int:
         """Place of the main port in `ports`."""
         return main_place(self.ports)
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes of flows that were counted apart; empty if none were."""
+        return self.class_distributions["class"].unique(maintain_order=True).to_list()
 
     @property
     def queue_name(self) -> str | None:

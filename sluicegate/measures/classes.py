@@ -1,0 +1,283 @@
+"""The measures of a class: of the packets of a group of flows, at a queue and at their receivers.
+
+A measure of a class is called CLASS.MEASURE, as in `calls.delay_p99`. At a queue a class has the
+measures of a queue; at the ends of its flows it has those of `ENDS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sluicegate._engine import SIZES
+from sluicegate.counts import EndCounts, QueueCounts, SizeCounts, Times
+from sluicegate.measures.definition import (
+    INDEX,
+    PACKETS,
+    PACKETS_PER_SECOND,
+    SECONDS,
+    SHARE,
+    TIME,
+    Definition,
+    FloatArray,
+    Unit,
+    bin_quantile,
+    of_times,
+    quantiles,
+    ratio,
+    time_mean,
+)
+from sluicegate.measures.queue import QUEUE
+
+_NS_PER_S = 1e9
+# between the name of a class and that of a measure; the former has none
+BETWEEN = "."
+_LEVELS = (0.5, 0.9, 0.99)
+
+
+def _per_cent(level: float) -> str:
+    return f"{100 * level:g}"
+
+
+def _queue_quantile(level: float) -> Definition[QueueCounts]:
+    per_cent = _per_cent(level)
+    return Definition(
+        f"queue_p{per_cent}",
+        f"p{per_cent} queue",
+        PACKETS,
+        rf"\inf \{{k : \sum_{{j \le k}} T_j / T \ge {level}\}}",
+        f"the number of waiting packets that is not exceeded in {per_cent} % of the time",
+        lambda c: np.array([bin_quantile(row, 1, level) for row in c.queue]),
+    )
+
+
+# the link is busy with all classes together
+AT_QUEUE: list[Definition[QueueCounts]] = [
+    *(each for each in QUEUE if each.name != "utilization"),
+    *map(_queue_quantile, _LEVELS),
+]
+
+
+def _variation(level: float) -> Definition[EndCounts]:
+    per_cent = _per_cent(level)
+    return Definition(
+        f"delay_variation_p{per_cent}",
+        f"p{per_cent} delay variation",
+        TIME,
+        rf"\inf \{{t : F_w(t) \ge {level}\}} - \min w",
+        f"the one-way delay that {per_cent} % of the packets do not exceed, over the least one in "
+        "the whole run (PDV, RFC 5481, section 4.2)",
+        lambda c: quantiles(c.one_way_delay, level) - c.least_one_way_delay,
+    )
+
+
+def _sizes() -> list[tuple[str, str, Callable[[EndCounts], SizeCounts]]]:
+    """Suffix of the name, words and counts: of all sizes, and of each range of them."""
+
+    def counts(place: int) -> Callable[[EndCounts], SizeCounts]:
+        return lambda c: c.by_size[place]
+
+    texts = [f"{most // 10**6} MB" if most >= 10**6 else f"{most // 1000} kB" for most in SIZES]
+    ends = [*(f"to_{text}" for text in texts), f"beyond_{texts[-1]}"]
+    starts = ["", *(f"more than {text} and " for text in texts)]
+    words = [*(f"{start}up to {text}" for start, text in zip(starts, texts, strict=False))]
+    words.append(f"more than {texts[-1]}")
+    ranges = [
+        (f"_{end.replace(' ', '')}", f" of {word}", counts(place))
+        for place, (end, word) in enumerate(zip(ends, words, strict=True))
+    ]
+    return [("", "", lambda c: c.all), *ranges]
+
+
+def _completions() -> list[Definition[EndCounts]]:
+    """Completion time and slowdown: mean and quantiles, of all and by size."""
+    found = []
+    for suffix, words, counts in _sizes():
+        levels = _LEVELS if not suffix else _LEVELS[-1:]
+        for name, unit, symbol, scale, meaning, times in (
+            (
+                "completion",
+                SECONDS,
+                "c",
+                _NS_PER_S,
+                f"time from the start of a flow{words} until all that it sent was acknowledged; of "
+                "users of the web, likewise of each object",
+                lambda c, counts=counts: counts(c).times,
+            ),
+            (
+                "slowdown",
+                INDEX,
+                "z",
+                1000.0,
+                f"this time over that of the same path without other packets, for sizes{words}",
+                lambda c, counts=counts: counts(c).slowdowns,
+            ),
+        ):
+            found += _mean_and_quantiles(
+                (name, suffix), (unit, scale), symbol, meaning, times, levels
+            )
+    return found
+
+
+def _mean_and_quantiles(
+    name: tuple[str, str],
+    unit: tuple[Unit, float],
+    symbol: str,
+    meaning: str,
+    times: Callable[[EndCounts], Times],
+    levels: Sequence[float],
+) -> list[Definition[EndCounts]]:
+    first, suffix = name
+    heading = f"{first}{suffix.replace('_', ' ')}"
+
+    def quantile(level: float) -> Definition[EndCounts]:
+        per_cent = _per_cent(level)
+        return Definition(
+            f"{first}_p{per_cent}{suffix}",
+            f"p{per_cent} {heading}",
+            unit[0],
+            rf"\inf \{{t : F_{symbol}(t) \ge {level}\}}",
+            f"the value that {per_cent} % of them do not exceed",
+            lambda c: quantiles(times(c), level) / unit[1],
+        )
+
+    mean: Definition[EndCounts] = Definition(
+        f"{first}_mean{suffix}",
+        heading,
+        unit[0],
+        rf"\bar {symbol}",
+        f"mean {meaning}",
+        lambda c: time_mean(times(c)) / unit[1],
+    )
+    return [mean, *map(quantile, levels)]
+
+
+def _one_way_delays() -> list[Definition[EndCounts]]:
+    between = "from the sending of a data packet or datagram until it arrives at its receiver"
+    return of_times("one_way_delay", between, "w", lambda c: c.one_way_delay)
+
+
+def _finished(c: SizeCounts) -> FloatArray:
+    return np.asarray(c.times.count, dtype=np.float64)
+
+
+ENDS: list[Definition[EndCounts]] = [
+    Definition(
+        "goodput",
+        "goodput",
+        PACKETS_PER_SECOND,
+        r"(N_\mathrm{acked} + N_\mathrm{datagrams}) / T",
+        "data packets of TCP flows acknowledged in sequence, each once, and datagrams that arrived",
+        lambda c: c.sum(lambda each: each.acknowledged + each.datagrams_received) / c.duration_s,
+    ),
+    Definition(
+        "goodput_bps",
+        "goodput",
+        Unit("bits/s"),
+        r"8 B_\mathrm{got} / T",
+        "their bits, headers included",
+        lambda c: (
+            8 * c.sum(lambda each: each.acknowledged_bytes + each.datagram_bytes) / c.duration_s
+        ),
+    ),
+    Definition(
+        "retransmission_rate",
+        "retransmissions",
+        PACKETS_PER_SECOND,
+        r"N_\mathrm{again} / T",
+        "data packets sent again",
+        lambda c: c.sum(lambda each: each.retransmissions) / c.duration_s,
+    ),
+    Definition(
+        "timeout_rate",
+        "time-outs",
+        Unit("1/s"),
+        r"N_\mathrm{time-outs} / T",
+        "retransmission timers that ran out",
+        lambda c: c.sum(lambda each: each.timeouts) / c.duration_s,
+    ),
+    Definition(
+        "missing_ratio",
+        "missing",
+        SHARE,
+        r"1 - N_\mathrm{datagrams} / N_\mathrm{expected}",
+        "share of the datagrams that never came, by the gaps in their sequence numbers, wherever "
+        "they were lost",
+        lambda c: (
+            1
+            - ratio(
+                c.sum(lambda each: each.datagrams_received),
+                c.sum(lambda each: each.datagrams_expected),
+            )
+        ),
+    ),
+    *_one_way_delays(),
+    *map(_variation, _LEVELS),
+    Definition(
+        "jitter",
+        "jitter",
+        TIME,
+        r"\bar J, \; J_i = J_{i-1} + (\lvert w_i - w_{i-1} \rvert - J_{i-1}) / 16",
+        "interarrival jitter of each flow (RFC 3550, section 6.4.1), the mean over its packets",
+        lambda c: ratio(c.sum(lambda each: each.jitter_sum), c.sum(lambda each: each.jitter_count)),
+    ),
+    *_completions(),
+    Definition(
+        "finished",
+        "finished",
+        Unit("flows"),
+        r"N_\mathrm{finished}",
+        "flows, or objects of users of the web, that ended",
+        lambda c: _finished(c.all),
+    ),
+    Definition(
+        "finished_bytes",
+        "finished size",
+        Unit("bytes"),
+        r"B_\mathrm{finished} / N_\mathrm{finished}",
+        "their mean size, headers included",
+        lambda c: ratio(c.all.bytes, _finished(c.all)),
+    ),
+    Definition(
+        "unfinished",
+        "unfinished",
+        Unit("flows"),
+        r"N_\mathrm{unfinished}",
+        "those that had begun at the end of the run and not ended; flows without an end are not "
+        "among them",
+        lambda c: c.all.unfinished,
+    ),
+    Definition(
+        "unfinished_bytes",
+        "unfinished size",
+        Unit("bytes"),
+        r"B_\mathrm{unfinished} / N_\mathrm{unfinished}",
+        "their mean size, headers included; of flows that only a time ends, what was acknowledged",
+        lambda c: ratio(c.all.unfinished_bytes, c.all.unfinished),
+    ),
+]
+
+_ALL: list[Definition[Any]] = [*AT_QUEUE, *ENDS]
+OF_CLASS = {each.name: each for each in _ALL}
+
+
+def names(classes: Iterable[str]) -> list[str]:
+    """The names of all measures of these classes."""
+    return [f"{each}{BETWEEN}{name}" for each in dict.fromkeys(classes) for name in OF_CLASS]
+
+
+def of_class(name: str) -> Definition[Any] | None:
+    """The definition of a measure of a class by its whole name; None if it is none."""
+    class_, between, rest = name.partition(BETWEEN)
+    if not class_ or not between or rest not in OF_CLASS:
+        return None
+    found = OF_CLASS[rest]
+    return replace(
+        found,
+        name=name,
+        heading=f"{found.heading}, {class_}",
+        meaning=f"of the class {class_}: {found.meaning}",
+    )

@@ -1,0 +1,131 @@
+"""The names of all measures, and what they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+from sluicegate.errors import SluiceError
+from sluicegate.measures.classes import BETWEEN, OF_CLASS, of_class
+from sluicegate.measures.definition import Definition
+from sluicegate.measures.flows import FLOWS
+from sluicegate.measures.queue import QUEUE
+
+# what the letters of the formulas mean: a sentence for each of them
+_SYMBOLS = {
+    "T": "*T* is the time observed, $T_k$ of it with *k* packets waiting, $T_\\mathrm{idle}$ with "
+    "an idle link",
+    "A": "*A* packets arrived; *E*, *F* and *O* of them met an early, a forced and an overflow "
+    "loss, and *M* were marked",
+    "w": "*w* is the one-way delay of a packet, $F_w$ its distribution function",
+    "z": "*z* is the completion time of a flow over the ideal one, $F_z$ its distribution function",
+    "S": "*S* packets were served, with *B* bytes; *s* is the sojourn time and *d* the delay of "
+    "one, $F_s$ and $F_d$ are their distribution functions",
+    "N_": "*N* counts what its index says; *c* is the completion time of a flow, $F_c$ its "
+    "distribution function",
+    "x_i": "$x_i$ are the bits/s of flow *i* of *n*, $m_i$ its max-min fair share of the bits of "
+    "all: no more than it sent, and the same for all that sent more; TCP flows take what they get",
+    "L_": "*A*, *L* and $F_d$ with the index of a kind of packets are of this kind alone: how many "
+    "came to the queue, how many were lost there, and the distribution function of their delay",
+    "wire": "$A_\\mathrm{wire}$, $L_\\mathrm{wire}$ and $R_\\mathrm{wire}$ are the packets that "
+    "came to wires, that were lost there, and that were overtaken there",
+}
+
+
+def symbols(definitions: Sequence[Definition[Any]]) -> list[str]:
+    """What the letters in the formulas of these measures mean, in sentences without full stops."""
+    formulas = " ".join(definition.formula for definition in definitions)
+    return [meaning for letter, meaning in _SYMBOLS.items() if letter in formulas]
+
+
+class Definitions(Mapping[str, Definition[Any]]):
+    """Every definition by its name; those of classes are found, too, but not listed."""
+
+    def __init__(self, listed: Sequence[Definition[Any]]) -> None:
+        self._listed = {each.name: each for each in listed}
+        self._of_class = cache(of_class)
+
+    def __getitem__(self, name: str) -> Definition[Any]:
+        found = self._listed.get(name) or self._of_class(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._listed)
+
+    def __len__(self) -> int:
+        return len(self._listed)
+
+
+DEFINITIONS = Definitions([*QUEUE, *FLOWS])
+
+
+def check_name(name: str, where: str) -> None:
+    """Refuse a name that no measure has.
+
+    Args:
+        name: As it was given.
+        where: What it was given to, for the message.
+
+    Raises:
+        SluiceError: If it is none.
+    """
+    if name in DEFINITIONS:
+        return
+    if name in OF_CLASS:
+        raise SluiceError(
+            f"{where}: {name} is a measure of a class: write the class before it, as in "
+            f"calls{BETWEEN}{name}"
+        )
+    class_, between, rest = name.partition(BETWEEN)
+    if class_ and between:
+        meant = _meant(rest, OF_CLASS, f"{class_}{BETWEEN}")
+        there = ", ".join(OF_CLASS)
+        raise SluiceError(f"{where}: {name} is no measure of a class; {meant}there are {there}")
+    given, there = name or repr(name), ", ".join(DEFINITIONS)
+    meant = _meant(name, DEFINITIONS)
+    raise SluiceError(f"{where}: {given} is no measure; {meant}there are {there}")
+
+
+def _meant(name: str, known: Mapping[str, object], before: str = "") -> str:
+    parts = [each for each in known if name and name in each.split("_")]
+    near = get_close_matches(name, known, 1) or parts[:1]
+    return f"did you mean {before}{near[0]}? " if near else ""
+
+
+def check_names(names: Iterable[str], where: str) -> list[str]:
+    """The names, each once.
+
+    Raises:
+        SluiceError: As `check_name`.
+    """
+    found = list(dict.fromkeys(names))
+    for name in found:
+        check_name(name, where)
+    return found
+
+
+_NO_CLASSES = "flows are counted by class if there are several groups, or one with a label"
+
+
+def check_classes(names: Iterable[str], classes: Sequence[str], where: str) -> None:
+    """Refuse measures of classes that a scenario does not have.
+
+    Args:
+        names: Of measures, as `check_names` gives them.
+        classes: Names of its classes; none if its flows are not counted by class.
+        where: As for `check_name`.
+
+    Raises:
+        SluiceError: If there is no such class.
+    """
+    for name in names:
+        class_, between, rest = name.partition(BETWEEN)
+        if name in DEFINITIONS and between and rest in OF_CLASS and class_ not in classes:
+            near = get_close_matches(class_, classes, 1)
+            meant = f"did you mean {near[0]}? " if near else ""
+            there = f"there are {', '.join(dict.fromkeys(classes))}" if classes else _NO_CLASSES
+            raise SluiceError(f"{where}: {name}: no class is called {class_}; {meant}{there}")

@@ -1,0 +1,130 @@
+"""The measures of each class of flows, at one queue and at the ends of its flows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import numpy as np
+import polars as pl
+
+from sluicegate.counts import EndCounts, QueueCounts, Times, shares
+from sluicegate.estimate import Measure, of_each, over_replications
+from sluicegate.measures import AT_QUEUE, BETWEEN, ENDS, Definition, FloatArray
+
+if TYPE_CHECKING:
+    from sluicegate._engine import ClassCounts, Period
+
+_NS_PER_S = 1e9
+_OF_TCP = ("retransmission_rate", "timeout_rate")
+_OF_ENDS = ("finished", "unfinished")
+C = TypeVar("C", QueueCounts, EndCounts)
+Counted: TypeAlias = "Mapping[str, OneClass]"
+
+
+@dataclass(frozen=True)
+class OneClass:
+    """What the replications counted of one class.
+
+    Attributes:
+        queue: Of its packets at one queue.
+        ends: At the ends of its flows.
+    """
+
+    queue: QueueCounts
+    ends: EndCounts
+
+    def definitions(self) -> tuple[list[Definition[QueueCounts]], list[Definition[EndCounts]]]:
+        """The measures that have a value in every replication."""
+        ends, nothing = self.ends, set[str]()
+        if not ends.sum(lambda each: each.acknowledged + each.retransmissions).any():
+            nothing.update(_OF_TCP)
+        if not (ends.all.times.count.any() or ends.all.unfinished.any()):
+            nothing.update(_OF_ENDS)
+        at_ends = [each for each in ENDS if each.name not in nothing]
+        return _known(self.queue, AT_QUEUE), _known(ends, at_ends)
+
+
+def _known(counts: C, definitions: Sequence[Definition[C]]) -> list[Definition[C]]:
+    return [each for each in definitions if not np.isnan(each.of(counts)).any()]
+
+
+def counted(names: Sequence[str], periods: Sequence[Sequence[Period]], port: int) -> Counted:
+    """The counts of each class; none where flows are not counted by class.
+
+    Args:
+        names: The class of each group of flows.
+        periods: Of each replication those that count.
+        port: Whose queue.
+    """
+    unique = list(dict.fromkeys(names))
+    found = [[period.classes for period in each] for each in periods]
+    if not all(len(classes) == len(unique) for each in found for classes in each):
+        return {}
+
+    def of(place: int) -> OneClass:
+        sets: list[list[ClassCounts]] = [[classes[place] for classes in each] for each in found]
+        at_port = [[one.ports[port] for one in each] for each in sets]
+        return OneClass(QueueCounts.of(at_port), EndCounts(sets))
+
+    return {name: of(place) for place, name in enumerate(unique)}
+
+
+def rows(classes: Counted) -> dict[str, FloatArray]:
+    """The measures of each replication, by their names with that of the class."""
+    found: dict[str, FloatArray] = {}
+    for name, one in classes.items():
+        at_queue, at_ends = one.definitions()
+        each = of_each(one.queue, at_queue, _NS_PER_S) | of_each(one.ends, at_ends, _NS_PER_S)
+        found |= {f"{name}{BETWEEN}{measure}": values for measure, values in each.items()}
+    return found
+
+
+def measures(classes: Counted, *, ends: bool = True) -> dict[str, Measure]:
+    """Their means, with intervals; those at the ends of the flows only with `ends`."""
+    found: dict[str, Measure] = {}
+    for name, one in classes.items():
+        at_queue, at_ends = one.definitions()
+        each = over_replications(one.queue, at_queue, _NS_PER_S)
+        if ends:
+            each |= over_replications(one.ends, at_ends, _NS_PER_S)
+        found |= {f"{name}{BETWEEN}{measure}": value for measure, value in each.items()}
+    return found
+
+
+def distributions(classes: Counted) -> pl.DataFrame:
+    """See `NetworkRecord.class_distributions`."""
+    frames = [
+        _frame(name, distribution, share, width)
+        for name, one in classes.items()
+        for distribution, share, width in (
+            ("queue", shares(one.queue.total().queue[0]), 1.0),
+            ("sojourn", *_of_times(one.queue.total().sojourn)),
+            ("delay", *_of_times(one.queue.total().delay)),
+            ("one_way_delay", *_of_times(_total(one.ends.one_way_delay))),
+        )
+    ]
+    return pl.concat(frames) if frames else _frame("", "", np.empty(0), 1.0)
+
+
+def _total(times: Times) -> Times:
+    return times.map(lambda rows: rows.sum(axis=0, keepdims=True))
+
+
+def _of_times(times: Times) -> tuple[FloatArray, float]:
+    return shares(times.bins[0]), times.bin / _NS_PER_S
+
+
+def _frame(name: str, distribution: str, share: FloatArray, width: float) -> pl.DataFrame:
+    # most bins are empty
+    met = np.flatnonzero(share)
+    return pl.DataFrame(
+        {
+            "class": pl.Series([name] * len(met), dtype=pl.String),
+            "distribution": pl.Series([distribution] * len(met), dtype=pl.String),
+            "at": met * width,
+            "width": np.full(len(met), width),
+            "probability": share[met],
+        }
+    )
