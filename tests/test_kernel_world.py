@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from sluicegate.errors import SluiceError
 from sluicegate.lab import image, kernel, machine, python
 from sluicegate.lab.bottleneck import compiled, sluiced
 from sluicegate.lab.testbed import INSIDE, LabTestbed
+from sluicegate.report.tables import record_rows
 from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.check import missing, namespace_needs
 from sluicegate.testbed.here import missing_here
@@ -25,9 +27,11 @@ from sluicegate.testbed.job import Seen
 from sluicegate.testbed.packets import PACKET
 from sluicegate.testbed.run import entrance
 from sluicegate.worlds import Kernel, Twin
+from sluicegate.worlds.kernel.measure import _known
 from sluicegate.worlds.kernel.own import own
 from sluicegate.worlds.kernel.plan import Layer, lab_plan
-from sluicegate.worlds.kernel.seen import LinkSeen
+from sluicegate.worlds.kernel.seen import LinkSeen, reasons_of
+from sluicegate.worlds.network import simulate
 from sluicegate.worlds.twin.qdisc import twin
 
 pytestmark = pytest.mark.slow
@@ -193,6 +197,65 @@ def test_the_last_of_several_qdiscs_is_that_with_the_discipline():
     assert tally.queue.tolist() == [10**7, 10**7]
     # marks that are set behind the link are told as overlimits
     assert tally.verdicts[4] == 6
+
+
+VERDICTS = {
+    "ADMIT": 9,
+    "DROP_EARLY": 0,
+    "DROP_FORCED": 0,
+    "DROP_OVERFLOW": 0,
+    "MARK": 0,
+    "DROP_BOTH": 0,
+}
+
+
+@pytest.mark.parametrize(
+    ("drops", "lost", "known", "verdicts"),
+    [
+        ({}, 0, True, [0, 0, 0, 0, 0, 0]),
+        # one reason only: whenever they were lost
+        ({"DROP_OVERFLOW": 5}, 3, True, [0, 0, 0, 3, 0, 0]),
+        # all of them, by their reasons
+        ({"DROP_EARLY": 2, "DROP_BOTH": 1}, 3, True, [0, 2, 0, 0, 0, 1]),
+        # some of them, and there were two reasons
+        ({"DROP_EARLY": 4, "DROP_OVERFLOW": 1}, 3, False, [0, 3, 0, 0, 0, 0]),
+    ],
+)
+def test_reasons_of_losses_are_known_or_said_not_to_be(drops, lost, known, verdicts):
+    (reasons,) = reasons_of(json.dumps({"sent": 9, "verdicts": VERDICTS | drops}) + "\n")
+    told = LOOK.format(0, 0, 0) + LOOK.format(lost, 0, 0)
+    packets = rows((0, 1, 0, 100))
+    link = LinkSeen(Seen(packets, packets, np.arange(2) * 10**7, told), False, reasons)
+    tally = link.tally(0, 10_000_000, 1e6)
+    assert (tally.reasons_known, tally.verdicts) == (known, verdicts)
+
+
+def test_a_qdisc_of_linux_does_not_tell_why_it_drops():
+    assert reasons_of("") == []
+    packets = rows((0, 1, 0, 100))
+    told = LOOK.format(0, 0, 0) + LOOK.format(2, 0, 0)
+    link = LinkSeen(Seen(packets, packets, np.arange(2) * 10**7, told), False)
+    assert not link.tally(0, 10_000_000, 1e6).reasons_known
+
+
+@pytest.mark.parametrize(("warm_up", "rest"), [(True, True), (True, False), (False, False)])
+def test_a_record_says_which_reasons_it_cannot_know(warm_up, rest):
+    found = simulate(scenario(duration_s=1.0, warm_up_s=0.5))
+
+    def part(known):
+        return SimpleNamespace(ports=[SimpleNamespace(reasons_known=known)])
+
+    record = _known(found, [SimpleNamespace(periods=[part(warm_up), part(rest)])], "no reason told")
+    assert ("early_loss_ratio" in record.whole) == (warm_up and rest)
+    for measures in (record.measures, record.ports[0].measures, record.replications.columns):
+        assert ("early_loss_ratio" in measures) == rest
+        assert "loss_ratio" in measures
+    if not rest:
+        with pytest.raises(SluiceError, match="early_loss_ratio is unknown: no reason told"):
+            record["early_loss_ratio"]
+        _, rows = record_rows(record, ["loss_ratio", "early_loss_ratio", "completion_mean"])
+        assert [row[1] for row in rows][1:] == ["unknown", "n/a"]
+        assert ["early_loss_ratio", "unknown", ""] in record_rows(record)[1]
 
 
 def test_a_packet_that_comes_from_nowhere_is_told():

@@ -16,6 +16,7 @@ import polars as pl
 
 from sluicegate import _engine, store
 from sluicegate.errors import InterruptError, SluiceError
+from sluicegate.estimate import Measure
 from sluicegate.lab import kernel
 from sluicegate.lab.testbed import LabTestbed
 from sluicegate.scenario import DatagramFlows, Discipline, NetworkScenario, ReplayFlows
@@ -25,14 +26,19 @@ from sluicegate.worlds.gate.outcome import Replication
 from sluicegate.worlds.kernel.packets import write_packets
 from sluicegate.worlds.kernel.plan import LayerOf, lab_plan
 from sluicegate.worlds.kernel.record import KernelRecord
-from sluicegate.worlds.kernel.seen import LinkSeen
+from sluicegate.worlds.kernel.seen import LinkSeen, Reasons, reasons_of
 from sluicegate.worlds.network.assemble import record as network_record
+from sluicegate.worlds.network.record import NetworkRecord
 
 Watch = Callable[[int, int], None]
 _Run = tuple[Replication, pl.DataFrame]
 
-# the kernel does not tell why it dropped a packet
-_UNKNOWN = ("early_loss_ratio", "forced_loss_ratio", "overflow_loss_ratio")
+_REASONS = ("early_loss_ratio", "forced_loss_ratio", "overflow_loss_ratio")
+_UNTOLD = "Linux's qdiscs do not tell why they drop a packet"
+_MIXED = (
+    "the qdisc tells at the end of a run how many packets it dropped for each reason: there were "
+    "several, and how many of each after the warm-up is not known"
+)
 _SEEDS = 1 << 32
 
 
@@ -118,7 +124,12 @@ def measure(
             headers=packets is not None,
         )
         outcome = bed.run(planned.job, seed=(scenario.seed + number) % _SEEDS, ended=ended)
-        links = [LinkSeen(each, layers[number].marks_behind) for each in outcome.seen]
+        told = reasons_of(outcome.router)
+        reasons: Sequence[Reasons | None] = told or [None] * len(outcome.seen)
+        links = [
+            LinkSeen(each, layers[number].marks_behind, own)
+            for each, own in zip(outcome.seen, reasons, strict=True)
+        ]
         if packets is not None:
             write_packets(packets, scenario, planned, outcome)
         own = pl.lit(number, pl.UInt32).alias("replication")
@@ -135,22 +146,44 @@ def measure(
         identity=identity,
         discipline=name,
         run=described,
+        uncounted="a qdisc does not count packets by class of flows or kind",
     )
-    for measures in (
-        found.measures,
-        found.whole,
-        *(port.measures for port in found.ports),
-        *(port.whole for port in found.ports),
-    ):
-        for unknown in _UNKNOWN:
-            del measures[unknown]
-    record = KernelRecord(
-        **{**vars(found), "replications": found.replications.drop(_UNKNOWN)},
-        connections=pl.concat([looks for _, looks in runs]),
-    )
+    found = _known(found, [each for each, _ in runs], _MIXED if layers[0].after else _UNTOLD)
+    record = KernelRecord(**vars(found), connections=pl.concat([looks for _, looks in runs]))
     if not record.interrupted and not here:
         store.keep(record)
     return record
+
+
+def _known(found: NetworkRecord, runs: Sequence[Replication], why: str) -> NetworkRecord:
+    """The record without the reasons of losses where they are not known.
+
+    Args:
+        found: The record.
+        runs: Its replications.
+        why: Why they are not known, where they are not.
+    """
+
+    def kept(measures: dict[str, Measure], place: int, since: int) -> dict[str, Measure]:
+        parts = (period.ports[place] for run in runs for period in run.periods[since:])
+        if all(part.reasons_known for part in parts):
+            return measures
+        return {name: each for name, each in measures.items() if name not in _REASONS}
+
+    ports = [
+        replace(port, measures=kept(port.measures, place, -1), whole=kept(port.whole, place, 0))
+        for place, port in enumerate(found.ports)
+    ]
+    measures = kept(found.measures, found.main_place, -1)
+    unknown = [name for name in _REASONS if name not in measures]
+    return replace(
+        found,
+        ports=ports,
+        measures=measures,
+        whole=kept(found.whole, found.main_place, 0),
+        replications=found.replications.drop(unknown),
+        unknown={**found.unknown, **dict.fromkeys(unknown, why)},
+    )
 
 
 def _in_order(

@@ -15,8 +15,9 @@ from sluicegate.worlds.network.record import NetworkRecord
 class KernelRecord(NetworkRecord):
     """What was measured in the laboratory, in the columns of the network world.
 
-    Why a packet was dropped is not known: there are no measures of that. `run` says with which
-    kernel, emulator and programs it was measured.
+    Of our qdiscs it is known why they dropped packets in the whole run (`whole`); of the part after
+    the warm-up only if there was one reason. Else `unknown` says so. `run` says with which kernel,
+    emulator and programs it was measured.
 
     Attributes:
         connections: As in `GateRecord`.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,41 @@ _CE = 3
 _IDENTITY = ("protocol", "number", "source", "sink", "ports")
 
 
+# what the daemon calls the verdicts 1 to 3 and 5, which are losses
+_LOSSES = {"DROP_EARLY": 1, "DROP_FORCED": 2, "DROP_OVERFLOW": 3, "DROP_BOTH": 5}
+# a loss for whatever reason
+_ANY = 1
+
+Reasons = Mapping[int, int]
+
+
+def reasons_of(told: str) -> list[Reasons]:
+    """How often each link's qdisc dropped a packet for each reason, by verdict, in the whole run.
+
+    Args:
+        told: What `sluiced qdisc show` wrote: a line for each link; empty: nothing is known.
+    """
+    lines = [json.loads(line)["verdicts"] for line in told.splitlines()]
+    return [{place: line[name] for name, place in _LOSSES.items()} for line in lines]
+
+
+def split(lost: int, reasons: Reasons | None) -> Reasons | None:
+    """The losses of a part of a run by reason, from those of the whole run.
+
+    Returns:
+        By verdict; None where they cannot be told apart: the part has some of the losses only, and
+        there were several reasons.
+    """
+    if not lost:
+        return {}
+    if reasons is None:
+        return None
+    met = {place: count for place, count in reasons.items() if count}
+    if sum(met.values()) == lost:
+        return met
+    return dict.fromkeys(met, lost) if len(met) == 1 else None
+
+
 class LinkSeen:
     """A link with a qdisc before it: counts in its periods, series in time.
 
@@ -33,9 +70,11 @@ class LinkSeen:
     Args:
         seen: What was seen.
         marks_behind: Whether marks are set behind the link, and told as overlimits.
+        reasons: Of the losses in the whole run; None: they are not known.
     """
 
-    def __init__(self, seen: Seen, marks_behind: bool) -> None:
+    def __init__(self, seen: Seen, marks_behind: bool, reasons: Reasons | None = None) -> None:
+        self._reasons = reasons
         counters = np.array(_COUNTERS.findall(seen.told), dtype=np.int64)
         looks = len(seen.looks_ns)
         # the last qdisc of each look is that with the discipline; others are only shapers
@@ -67,17 +106,21 @@ class LinkSeen:
         if self._overlimits is not None:
             marked = int(self._overlimits[until_look] - self._overlimits[look])
         lasting_ns = np.diff(self._looks_ns)[look:until_look]
+        by_reason = split(lost, self._reasons)
+        verdicts = [0, 0, 0, 0, marked, 0]
+        for verdict, count in ({_ANY: lost} if by_reason is None else by_reason).items():
+            verdicts[verdict] = count
         return Tally(
             duration=until_ns - since_ns,
             idle=max(0, until_ns - since_ns - int(service_ns.sum())),
             queue=np.bincount(self._waiting[look:until_look], lasting_ns).astype(np.uint64),
             arrivals=int(came[1] - came[0]),
-            # for whatever reason
-            verdicts=[0, lost, 0, 0, marked, 0],
+            verdicts=verdicts,
             served=int(last - first),
             served_bytes=int(sent_bytes.sum()),
             sojourn=_times(sojourn_ns),
             delay=_times(sojourn_ns + service_ns),
+            reasons_known=by_reason is not None,
         )
 
     def series(self, times_ns: NDArray[np.int64], slack_ns: int) -> PortSeries:
