@@ -362,6 +362,7 @@ class ClassCounts:
     timeouts: int
     datagrams_expected: int
     datagrams_received: int
+    reordered: int
     datagram_bytes: int
     one_way_delay: Times
     least_one_way_delay: int | None

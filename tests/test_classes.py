@@ -161,6 +161,19 @@ def test_jitter_and_delays_are_those_of_a_trace_of_the_same_run(tmp_path):
     assert record["calls.delay_variation_p99"].value == pytest.approx(variation, rel=1e-3)
 
 
+def test_a_fifo_keeps_the_order_and_other_salts_of_sfq_do_not():
+    flows = [poisson(0.9, label="calls", count=1), poisson(0.5, label="others", count=4)]
+    plain = one_link(*flows, replications=2, queue={"limit": 60})
+    assert network.simulate(plain)["calls.reordered_ratio"].value == 0
+    scheduler = {"kind": "sfq", "queues": 8, "perturbation_s": 0.05}
+    salted = plain.replace({"disciplines": [{"aqm": "drop_tail", "scheduler": scheduler}]})
+    record = network.simulate(salted)
+    assert record["calls.reordered_ratio"].value > 0.001
+    # what is late is not missing: only the queue loses packets
+    lost = record["calls.loss_ratio"].value
+    assert record["calls.missing_ratio"].value == pytest.approx(lost, abs=0.02)
+
+
 def test_a_transfer_alone_takes_its_ideal_time():
     # 4 packets at once: 4 ms each, there and back 2 ms, and an ACK of 40 bytes
     tcp = {"initial_window": 4, "delayed_ack_s": 0.0}

@@ -214,6 +214,16 @@ ENDS: list[Definition[EndCounts]] = [
             )
         ),
     ),
+    Definition(
+        "reordered_ratio",
+        "reordered",
+        SHARE,
+        r"N_\mathrm{reordered} / N_\mathrm{datagrams}",
+        "share of the datagrams that came after one with a greater sequence number (RFC 4737)",
+        lambda c: ratio(
+            c.sum(lambda each: each.reordered), c.sum(lambda each: each.datagrams_received)
+        ),
+    ),
     *_one_way_delays(),
     *map(_variation, _LEVELS),
     Definition(

@@ -23,6 +23,9 @@ pub struct Reception {
     pub datagrams_expected: u64,
     /// Datagrams that arrived.
     pub datagrams: u64,
+    /// Datagrams of these that arrived after one with a greater sequence number (RFC 4737, section
+    /// 3.3).
+    pub reordered: u64,
     /// Bytes of these datagrams.
     pub datagram_bytes: u64,
 }
@@ -64,6 +67,8 @@ impl Receptions {
                 if packet.number >= last.next {
                     counts.datagrams_expected += u64::from(packet.number - last.next) + 1;
                     last.next = packet.number + 1;
+                } else {
+                    counts.reordered += 1;
                 }
                 last
             }

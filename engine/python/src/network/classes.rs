@@ -16,6 +16,7 @@ pub struct ClassCounts {
     timeouts: u64,
     datagrams_expected: u64,
     datagrams_received: u64,
+    reordered: u64,
     datagram_bytes: u64,
     /// One-way delays, ns.
     one_way_delay: Py<Times>,
@@ -47,6 +48,7 @@ impl ClassCounts {
             timeouts: counts.timeouts,
             datagrams_expected: reception.datagrams_expected,
             datagrams_received: reception.datagrams,
+            reordered: reception.reordered,
             datagram_bytes: reception.datagram_bytes,
             one_way_delay: Times::new(py, &reception.delay)?,
             least_one_way_delay: reception.least_delay_ns,
