@@ -42,6 +42,20 @@ class Times:
     bins: FloatArray
     bin: int
 
+    def mean(self) -> FloatArray:
+        """The mean of each set, in ticks, shape (n,); NaN where there are no packets."""
+        sums = zip(self.count, self.sum, strict=True)
+        return np.array([total / n if n else np.nan for n, total in sums], dtype=np.float64)
+
+    def variance(self) -> FloatArray:
+        """The variance of each set, in square ticks, likewise."""
+        sums = zip(self.count, self.sum, self.square_sum, strict=True)
+        # whole numbers are exact up to the division: no digits cancel
+        return np.array(
+            [(n * squares - total**2) / n**2 if n else np.nan for n, total, squares in sums],
+            dtype=np.float64,
+        )
+
     def map(self, change: Change) -> Times:
         """The same with every column changed."""
         return Times(

@@ -28,7 +28,6 @@ from sluicegate.measures.definition import (
     of_times,
     quantiles,
     ratio,
-    time_mean,
 )
 from sluicegate.measures.queue import QUEUE
 
@@ -150,7 +149,7 @@ def _mean_and_quantiles(
         unit[0],
         rf"\bar {symbol}",
         f"mean {meaning}",
-        lambda c: time_mean(times(c)) / unit[1],
+        lambda c: times(c).mean() / unit[1],
     )
     return [mean, *map(quantile, levels)]
 

@@ -115,22 +115,6 @@ def ratio(above: FloatArray, below: FloatArray) -> FloatArray:
     return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
 
 
-def time_mean(times: Times) -> FloatArray:
-    """The mean of each set, in ticks."""
-    sums = zip(times.count, times.sum, strict=True)
-    return np.array([total / n if n else np.nan for n, total in sums], dtype=np.float64)
-
-
-def time_variance(times: Times) -> FloatArray:
-    """The variance of each set, in square ticks."""
-    sums = zip(times.count, times.sum, times.square_sum, strict=True)
-    # whole numbers are exact up to the division: no digits cancel
-    return np.array(
-        [(n * squares - total**2) / n**2 if n else np.nan for n, total, squares in sums],
-        dtype=np.float64,
-    )
-
-
 def bin_quantile(bins: NDArray[Any], width: int, level: float) -> float:
     """The least whole number that a share `level` of all do not exceed; NaN if there are none.
 
@@ -188,7 +172,7 @@ def of_times(name: str, what: str, symbol: str, times: Callable[[C], Times]) -> 
             TIME,
             rf"\frac{{1}}{{S}} \sum {symbol}",
             f"mean time {what}",
-            lambda c: time_mean(times(c)),
+            lambda c: times(c).mean(),
         ),
         Definition(
             f"{name}_variance",
@@ -196,7 +180,7 @@ def of_times(name: str, what: str, symbol: str, times: Callable[[C], Times]) -> 
             Unit("{time}^2", power=2),
             rf"\frac{{1}}{{S}} \sum {symbol}^2 - \bar {symbol}^2",
             "its variance",
-            lambda c: time_variance(times(c)),
+            lambda c: times(c).variance(),
         ),
     ]
     found += map(quantile, QUANTILES)

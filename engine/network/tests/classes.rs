@@ -4,13 +4,12 @@ mod common;
 
 use common::{MS, SECOND, datagrams, link, plan, port, run, short, tcp, topology};
 use proptest::prelude::*;
-use sluice_aqm::{Configured, Value, find};
+use sluice_aqm::{Configured, Value, find, find_scheduler};
 use sluice_histogram::Histogram;
 use sluice_network::{
     ArrivalProcess, ClassCounts, Distribution, Group, Period, Plan, Replication, Size, Source,
     Tally, Web,
 };
-use sluice_queue::Scheduler;
 
 /// Two bottlenecks in a row, the second with ECN, and data and ACKs in both directions.
 fn network(aqm: usize, scheduler: usize, limit: u32, groups: Vec<Group>) -> Plan {
@@ -25,13 +24,10 @@ fn network(aqm: usize, scheduler: usize, limit: u32, groups: Vec<Group>) -> Plan
             .port
             .insert(port(["drop_tail", "choke", "codel", "pie"][aqm], limit));
         before.discipline.ecn = place == 2;
-        before.scheduler = match scheduler {
-            0 => Scheduler::Fifo,
-            _ => Scheduler::Drr {
-                queues: 4,
-                quantum_bytes: 500,
-            },
-        };
+        let drr = [("queues", 4.0), ("quantum_bytes", 500.0)]
+            .map(|(name, number)| (name.to_owned(), Value::Number(number)));
+        before.scheduler =
+            (scheduler > 0).then(|| Configured::new(find_scheduler("drr").unwrap(), &drr).unwrap());
     }
     Plan {
         warm_up_ns: 2 * SECOND,
