@@ -29,18 +29,12 @@ impl Classes {
         }
     }
 
-    /// True if flows are counted by class.
-    #[inline]
-    pub fn apart(&self) -> bool {
-        self.count.is_some()
-    }
-
-    /// Returns the class of a packet; 0 if flows are not counted by class.
+    /// Returns the class of a packet.
+    ///
+    /// # Panics
+    /// If flows are not counted by class.
     #[inline]
     pub fn of(&self, packet: &Packet) -> usize {
-        if !self.apart() {
-            return 0;
-        }
         let flows = match packet.kind {
             Kind::Data | Kind::Ack => &self.tcp,
             Kind::Datagram => &self.datagrams,
@@ -78,10 +72,9 @@ impl ClassesHeld {
     /// Counts a packet that came (+1) or left (-1).
     #[inline]
     pub fn change(&mut self, counts: &mut [ClassQueue], class: usize, now_ns: u64, by: i32) {
-        if let (Some(held), Some(counts)) = (self.0.get_mut(class), counts.get_mut(class)) {
-            held.count(counts, now_ns);
-            held.packets = held.packets.wrapping_add_signed(by);
-        }
+        let held = &mut self.0[class];
+        held.count(&mut counts[class], now_ns);
+        held.packets = held.packets.wrapping_add_signed(by);
     }
 
     /// Counts the time up to `now_ns`.

@@ -54,7 +54,7 @@ enum Hop {
 const MOST_ON_WAY: usize = 20_000_000;
 
 /// Links, ports and packets in transit.
-pub struct Network<T> {
+pub struct Network<T, const BY_CLASS: bool> {
     /// In the order of their events. After the links come the ends of wires: what has come out of a
     /// wire is in the line there until the event of the same time.
     links: Vec<LinkState>,
@@ -76,7 +76,7 @@ pub struct Network<T> {
     sent: u32,
 }
 
-impl<T: Trace> Network<T> {
+impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
     /// An empty network. `seed` and `replication` determine the random streams of the AQMs.
     pub fn new(
         topology: &Topology,
@@ -204,7 +204,7 @@ impl<T: Trace> Network<T> {
     /// Sends a new packet on the route that starts at `hop` of the table of hops.
     #[inline]
     pub fn send(&mut self, now: Ticks, hop: u32, mut packet: Packet) {
-        if self.classes.apart() && packet.kind != Kind::Ack {
+        if BY_CLASS && packet.kind != Kind::Ack {
             packet.aside = self.aside.sent_ns.keep(self.clock.ns(now));
         }
         let mut id = 0;
@@ -340,15 +340,17 @@ impl<T: Trace> Network<T> {
         };
         port.count(now_ns);
         let packet = transit.packet();
-        let class = self.classes.of(&packet);
+        let class = class_of::<BY_CLASS>(&self.classes, &packet);
         port.tally.cell(class, &packet).arrivals += 1;
-        port.held.change(&mut port.tally.classes, class, now_ns, 1);
+        if BY_CLASS {
+            port.held.change(&mut port.tally.classes, class, now_ns, 1);
+        }
         let random = &mut port.random;
         let verdict = port.queue.arrive(
             now_ns,
             transit,
             &mut || random.next_u64(),
-            &mut Watch {
+            &mut Watch::<T, BY_CLASS> {
                 aside: &mut self.aside,
                 trace: &mut self.trace,
                 classes: &self.classes,
@@ -360,7 +362,7 @@ impl<T: Trace> Network<T> {
             },
         );
         // losses are counted where the packets are known that are lost
-        if self.classes.apart() && !verdict.is_drop() {
+        if BY_CLASS && !verdict.is_drop() {
             port.tally.cell(class, &packet).verdicts[verdict as usize] += 1;
         }
         if !port.busy {
@@ -388,7 +390,7 @@ impl<T: Trace> Network<T> {
         let next = port.queue.depart(
             now_ns,
             &mut || random.next_u64(),
-            &mut Watch {
+            &mut Watch::<T, BY_CLASS> {
                 aside: &mut self.aside,
                 trace: &mut self.trace,
                 classes: &self.classes,
@@ -410,8 +412,8 @@ impl<T: Trace> Network<T> {
         };
         port.busy = true;
         let packet = transit.packet();
-        let class = self.classes.of(&packet);
-        if self.classes.apart() {
+        let class = class_of::<BY_CLASS>(&self.classes, &packet);
+        if BY_CLASS {
             port.held.change(&mut port.tally.classes, class, now_ns, -1);
             let marked = port.queue.verdicts()[Verdict::Mark as usize] - marks;
             port.tally.cell(class, &packet).verdicts[Verdict::Mark as usize] += marked;
@@ -422,14 +424,18 @@ impl<T: Trace> Network<T> {
         self.events.set(event, free);
         let delay_ns = self.clock.ns(free) - since_ns;
         let tally = &mut self.ports[index].tally;
-        tally.send(class, now_ns - since_ns, delay_ns, &packet);
+        let sojourn_ns = now_ns - since_ns;
+        if BY_CLASS {
+            tally.classes[class].sojourn.add(sojourn_ns);
+        }
+        tally.send(class, sojourn_ns, delay_ns, &packet);
     }
 
     /// Returns the class of a packet that reached the end of its route, and when it was sent, ns;
     /// `None` for ACKs, and if flows are not counted by class.
     #[inline]
     pub fn account(&mut self, packet: &Packet) -> Option<(usize, u64)> {
-        if !self.classes.apart() || packet.kind == Kind::Ack {
+        if !BY_CLASS || packet.kind == Kind::Ack {
             return None;
         }
         Some((
@@ -454,7 +460,7 @@ impl<T: Trace> Network<T> {
             held,
             ..
         } = &mut self.ports[port];
-        let mut watch = Watch {
+        let mut watch = Watch::<T, BY_CLASS> {
             aside: &mut self.aside,
             trace: &mut self.trace,
             classes: &self.classes,
@@ -500,8 +506,14 @@ impl<T: Trace> Network<T> {
     }
 }
 
+/// Returns the class of a packet; 0 if flows are not counted by class.
+#[inline(always)]
+fn class_of<const BY_CLASS: bool>(classes: &Classes, packet: &Packet) -> usize {
+    if BY_CLASS { classes.of(packet) } else { 0 }
+}
+
 /// Observes the queue before a link at one moment.
-struct Watch<'a, T> {
+struct Watch<'a, T, const BY_CLASS: bool> {
     aside: &'a mut Aside,
     trace: &'a mut T,
     classes: &'a Classes,
@@ -514,16 +526,18 @@ struct Watch<'a, T> {
     held: &'a mut ClassesHeld,
 }
 
-impl<T: Trace> Observer<Transit> for Watch<'_, T> {
+impl<T: Trace, const BY_CLASS: bool> Observer<Transit> for Watch<'_, T, BY_CLASS> {
     const ON: bool = T::ON;
 
     #[inline]
     fn lost(&mut self, transit: Transit, verdict: Verdict) {
         let packet = transit.packet();
-        let class = self.classes.of(&packet);
+        let class = class_of::<BY_CLASS>(&self.classes, &packet);
         self.tally.cell(class, &packet).verdicts[verdict as usize] += 1;
-        self.held
-            .change(&mut self.tally.classes, class, self.now_ns, -1);
+        if BY_CLASS {
+            self.held
+                .change(&mut self.tally.classes, class, self.now_ns, -1);
+        }
         if T::ON {
             let event = Event {
                 at_ns: self.now_ns,

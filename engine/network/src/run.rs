@@ -14,7 +14,7 @@ use crate::{
     tally::Tally,
     trace::Trace,
     wire::WireTally,
-    world::World,
+    world::replicate,
 };
 
 /// Progress of a run, and a way to cancel it, for other threads.
@@ -169,7 +169,7 @@ pub fn simulate(
     let finished: Vec<_> = pool.install(|| {
         (0..plan.replications)
             .into_par_iter()
-            .map(|number| World::new(plan, (routes.clone(), clock), number, control, ())?.run())
+            .map(|number| replicate(plan, (routes.clone(), clock), number, control, ()))
             .collect::<Result<_, NetworkError>>()
     })?;
     plan.topology.check_answers()?;
@@ -187,7 +187,7 @@ pub fn simulate_traced(
     trace: &mut impl Trace,
 ) -> Result<Option<Replication>, NetworkError> {
     let checked = plan.check()?;
-    let finished = World::new(plan, checked, 0, control, trace)?.run()?;
+    let finished = replicate(plan, checked, 0, control, trace)?;
     plan.topology.check_answers()?;
     Ok(finished)
 }

@@ -88,19 +88,16 @@ impl Tally {
     }
 
     /// Returns the counts of a packet's class and kind.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn cell(&mut self, class: usize, packet: &Packet) -> &mut Cell {
         &mut self.cells[class * Kind::COUNT + packet.kind as usize]
     }
 
     /// Counts a packet that is sent. Its transmission starts `sojourn_ns` and ends `delay_ns` after
     /// its arrival.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send(&mut self, class: usize, sojourn_ns: u64, delay_ns: u64, packet: &Packet) {
         self.sojourn.add(sojourn_ns);
-        if let Some(queue) = self.classes.get_mut(class) {
-            queue.sojourn.add(sojourn_ns);
-        }
         let cell = self.cell(class, packet);
         cell.sent += 1;
         cell.sent_bytes += u64::from(packet.bytes);

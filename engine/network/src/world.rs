@@ -18,9 +18,10 @@ use crate::{
     trace::Trace,
 };
 
-pub struct World<'a, T> {
+/// `BY_CLASS`: whether flows are counted by class. Those who do not ask for it pay nothing.
+pub struct World<'a, T, const BY_CLASS: bool> {
     plan: &'a Plan,
-    network: Network<T>,
+    network: Network<T, BY_CLASS>,
     ends: Endpoints,
     agenda: Agenda,
     /// Due time of the agenda's first task.
@@ -35,7 +36,7 @@ pub struct World<'a, T> {
     series: FlowSeries,
 }
 
-impl<'a, T: Trace> World<'a, T> {
+impl<'a, T: Trace, const BY_CLASS: bool> World<'a, T, BY_CLASS> {
     /// A replication before its start.
     ///
     /// # Errors
@@ -373,6 +374,24 @@ impl<'a, T: Trace> World<'a, T> {
                 completions,
             })
             .collect()
+    }
+}
+
+/// Runs one replication. Returns `None` if the run was cancelled meanwhile.
+///
+/// # Errors
+/// If too many flows arrive, or if too many packets are in transit.
+pub fn replicate(
+    plan: &Plan,
+    checked: (Routes, Clock),
+    replication: u32,
+    control: &Control,
+    trace: impl Trace,
+) -> Result<Option<Replication>, NetworkError> {
+    if plan.classes.is_empty() {
+        World::<_, false>::new(plan, checked, replication, control, trace)?.run()
+    } else {
+        World::<_, true>::new(plan, checked, replication, control, trace)?.run()
     }
 }
 
