@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import sluicegate as sg
 from sluicegate.cli import _COMMANDS, main
-from sluicegate.measures import FLOWS, QUEUE, Definition, Unit, symbols
+from sluicegate.measures import AT_QUEUE, ENDS, FLOWS, QUEUE, Definition, Unit, symbols
 
 Schema = dict[str, Any]
 
@@ -50,6 +50,7 @@ def write(docs: Path) -> None:
         "command": _command_page(),
         "measures-queue": _measure_table(QUEUE),
         "measures-flows": _measure_table(FLOWS),
+        "measures-classes": _measure_table([*AT_QUEUE, *ENDS]),
     }
     for name, lines in pages.items():
         (folder / f"{name}.md").write_text("\n".join(lines) + "\n")

@@ -67,14 +67,21 @@ def test_prediction_and_measurement_stand_side_by_side(tmp_path):
         if measured.lateness["max_s"].max() < 0.05:
             break
     assert (predicted.world, measured.world) == ("network", "gate")
-    # a gate does not count TCP's packets and datagrams apart
+    # a gate does not count TCP's packets and datagrams apart, nor by class, and says so of these
     apart = ("tcp_", "datagram_loss", "datagram_delay")
-    common = [name for name in predicted.measures if not name.startswith(apart)]
+    groups = tuple(f"{group}." for group in given.classes())
+    of_classes = [name for name in predicted.measures if name.startswith(groups)]
+    assert of_classes
+    assert [name for name in of_classes if measured.why_unknown(name) is None] == []
+    common = [
+        name for name in predicted.measures if name not in of_classes and not name.startswith(apart)
+    ]
     assert list(measured.measures) == common
-    assert len(predicted.measures) == len(common) + 8
+    assert len(predicted.measures) == len(common) + 8 + len(of_classes)
     for name in ("flows", "replications", "series"):
         here, there = getattr(measured, name).schema, getattr(predicted, name).schema
-        assert here == {each: there[each] for each in there if not each.startswith(apart)}, name
+        seen = {each: there[each] for each in there if not each.startswith((*apart, *groups))}
+        assert here == seen, name
     (there,), (here,) = predicted.ports, measured.ports
     assert here.series.columns == there.series.columns
     assert len(here.series) == len(there.series) == 400
