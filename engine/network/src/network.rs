@@ -532,7 +532,7 @@ impl<T: Trace, const BY_CLASS: bool> Observer<Transit> for Watch<'_, T, BY_CLASS
     #[inline]
     fn lost(&mut self, transit: Transit, verdict: Verdict) {
         let packet = transit.packet();
-        let class = class_of::<BY_CLASS>(&self.classes, &packet);
+        let class = class_of::<BY_CLASS>(self.classes, &packet);
         self.tally.cell(class, &packet).verdicts[verdict as usize] += 1;
         if BY_CLASS {
             self.held
