@@ -279,10 +279,14 @@ def reload() -> dict[str, Any]:
     return {"numbers": got.numbers, "offered": 4000, **gate.end()}
 
 
-def ecn(family: int) -> dict[str, Any]:
+# of its own for each flow, with room for all that a busy machine sends late
+QUEUES = ("--aqm", "drop_tail:scheduler=fq", "--rate", "20e6", "--limit", "1200")
+MARKING = ("--aqm", "red:min_th=5,max_th=50,max_p=0.5,w=0.1,ecn=true", "--rate", "2e6",
+           "--limit", "100")  # fmt: skip
+
+
+def ecn(family: int, gate: Daemon) -> dict[str, Any]:
     """ECN-capable packets by turns with others, three times what the link carries."""
-    aqm = "red:min_th=5,max_th=50,max_p=0.5,w=0.1,ecn=true"
-    gate = Gate("closed", "--aqm", aqm, "--rate", "2e6", "--limit", "100")
     far = receiver(family)
     senders = [sender(family, tos=0), sender(family, tos=2)]
     got = Got()
@@ -300,11 +304,11 @@ def ecn(family: int) -> dict[str, Any]:
 
 
 def ecn4() -> dict[str, Any]:
-    return ecn(socket.AF_INET)
+    return ecn(socket.AF_INET, Gate("closed", *MARKING))
 
 
 def ecn6() -> dict[str, Any]:
-    return ecn(socket.AF_INET6)
+    return ecn(socket.AF_INET6, Gate("closed", *MARKING))
 
 
 def odd() -> dict[str, Any]:
@@ -339,6 +343,39 @@ def odd() -> dict[str, Any]:
     whole = len(far.recv(5000))
     return {"offered": count, "seen": seen, "whole": whole, "alive": gate.process.poll() is None,
             **gate.end()}  # fmt: skip
+
+
+def in_fragments(gate: Daemon) -> dict[str, Any]:
+    """400 datagrams in a second that come in three fragments each, as from another host."""
+    far, near = receiver(), sender()
+    raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
+    whole = set()
+
+    def send(number: int) -> None:
+        udp = struct.pack("!HHHH", near.getsockname()[1], PORT, 8 + 3000, 0)
+        data = udp + struct.pack("!I", number).ljust(3000, b"x")
+        for start in range(0, len(data), 1464):
+            part = data[start : start + 1464]
+            offset = start // 8 | (0x2000 if start + 1464 < len(data) else 0)
+            size = 20 + len(part)
+            # the kernel would give an identification of 0 another number in each fragment
+            header = struct.pack("!BBHHHBBH", 0x45, 0, size, number + 1, offset, 64, 17, 0)
+            raw.sendto(header + socket.inet_aton(NEAR) + socket.inet_aton(FAR) + part, (FAR, 0))
+        look(0)
+
+    def look(patience_s: float) -> None:
+        while select.select([far], [], [], patience_s)[0]:
+            data = far.recv(4000)
+            assert data[4:] == b"x" * 2996
+            whole.add(struct.unpack("!I", data[:4])[0])
+
+    paced(send, 400, 400)
+    look(1.5)
+    return {"whole": len(whole), "offered": 400, **gate.end()}
+
+
+def fragments_lost() -> dict[str, Any]:
+    return in_fragments(Gate("closed", "--aqm", "drop_tail", "--rate", "8e6", "--limit", "20"))
 
 
 def tcp() -> dict[str, Any]:
@@ -432,7 +469,8 @@ def overhead_100() -> dict[str, Any]:
 
 
 EXPERIMENTS = [
-    limit_bytes, overhead_0, overhead_100, shaping, second, reload, ecn4, ecn6, odd, tcp, overrun,
+    limit_bytes, overhead_0, overhead_100, shaping, second, reload, ecn4, ecn6, odd,
+    fragments_lost, tcp, overrun,
 ]  # fmt: skip
 
 

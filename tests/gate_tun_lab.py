@@ -96,6 +96,10 @@ def marked6() -> dict[str, Any]:
     return marked(socket.AF_INET6)
 
 
+def fragments() -> dict[str, Any]:
+    return lab.in_fragments(Cable(*lab.QUEUES))
+
+
 def held_at_the_end() -> dict[str, Any]:
     """Many packets are held as it ends."""
     cable = Cable(*DROP_TAIL, "--rate", "1e6", "--limit", "1000")
@@ -389,7 +393,7 @@ def where_refused() -> dict[str, Any]:
 
 
 EXPERIMENTS: list[lab.Experiment] = [
-    marked4, marked6, held_at_the_end, back_at_once, back_held, killed,
+    marked4, marked6, fragments, held_at_the_end, back_at_once, back_held, killed,
     in_steps, at_opportunities, tcp, overrun, device_vanished, down_and_up, refused,
     root_of_a_namespace, tried_over_tun,
     own_devices, where_here, where_behind, where_before, where_elsewhere, where_unnamed,

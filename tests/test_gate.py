@@ -100,6 +100,17 @@ def test_packets_that_end_too_early_pass():
     assert found["whole"] == 4000
 
 
+def test_a_datagram_that_lost_a_fragment_does_not_come():
+    found = measured("fragments_lost")
+    nothing_is_forgotten(found)
+    assert found["arrivals"] == 3 * found["offered"]
+    # each of 20 bytes for IP, and all data and headers of UDP once
+    assert found["arrived_bytes"] == found["offered"] * (3 * 20 + 8 + 3000)
+    # the receiver has looked at the bytes of those that came
+    missing = found["offered"] - found["whole"]
+    assert 0 < found["lost"] / 3 <= missing <= found["lost"]
+
+
 def test_tcp_with_segmentation_offload_is_queued_packet_by_packet():
     found = measured("tcp")
     nothing_is_forgotten(found)

@@ -42,6 +42,14 @@ def test_each_packet_crosses_is_lost_or_marked(name):
     assert found["lost"] > 500
 
 
+def test_each_fragment_is_a_packet_and_datagrams_come_whole():
+    found = measured("fragments")
+    nothing_is_forgotten(found)
+    assert found["arrivals"] == 3 * found["offered"]
+    assert found["lost"] == 0
+    assert found["whole"] == found["offered"]
+
+
 def test_what_is_held_at_the_end_is_counted():
     found = measured("held_at_the_end")
     nothing_is_forgotten(found, left_at_end=found["offered"] - found["got"])

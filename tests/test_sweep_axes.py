@@ -254,6 +254,11 @@ def test_the_vertical_axis_is_logarithmic_on_request(scenario, monkeypatch, caps
     assert run(*words) == 0
     assert run(*words, "--yscale", "log") == 0
     assert [figure.axes[0].get_yscale() for figure in drawn] == ["linear", "log"]
+    drawn[1].draw_without_rendering()
+    ticks = [text.get_text() for text in drawn[1].axes[0].get_yticklabels(which="both")]
+    assert "20" in ticks
+    # numbers, not powers
+    assert all(text.replace(".", "").isdigit() for text in ticks if text)
     assert main(["results", "out", *words[-2:], "--y", "mark_ratio", "--yscale", "log"]) == 1
     message = "y = mark_ratio has values that are not above 0: no logarithmic axis has them"
     assert message in capsys.readouterr().err

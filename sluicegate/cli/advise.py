@@ -273,7 +273,8 @@ def _print_answer(advice: Advice, *, alone: bool) -> None:
     screen.print(escape(words.PLACES[advice.question.direction]))
     undo: Sequence[str] = ()
     linux = advice.best_of_linux or advice.choice
-    for each in advice.worth_having if alone else dict.fromkeys([advice.choice, linux]):
+    few = dict.fromkeys([advice.choice, *advice.equally_good, linux])
+    for each in advice.worth_having if alone else few:
         found = lines(each, advice.question)
         screen.print(f"\n[bold]{escape(each.name)}[/]")
         for line in filter(None, (found.sluiced, *found.tc)):

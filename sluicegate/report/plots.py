@@ -13,7 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, NullLocator
+from matplotlib.axis import Axis
+from matplotlib.ticker import (
+    FuncFormatter,
+    LogLocator,
+    NullFormatter,
+    NullLocator,
+    StrMethodFormatter,
+)
 from numpy.typing import NDArray
 
 from sluicegate.counts import coarsen
@@ -77,6 +84,13 @@ def height_for(shown: Sequence[str]) -> float:
 def share_text(share: float, _place: object = None) -> str:
     """A share as per cent, for the ticks of an axis."""
     return f"{100 * share:.5g} %"
+
+
+def plain_ticks(axis: Axis, marks: Sequence[float]) -> None:
+    """Label a logarithmic axis by plain numbers, these in each decade, rather than by powers."""
+    axis.set_major_locator(LogLocator(subs=marks))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def power_text(share: float, _place: object = None) -> str:

@@ -16,7 +16,7 @@ from sluicegate.errors import SluiceError
 from sluicegate.files import write_whole
 from sluicegate.measures import DEFINITIONS, FloatArray, check_classes, check_name
 from sluicegate.report.figure import Figure
-from sluicegate.report.plots import colours, dash
+from sluicegate.report.plots import colours, dash, plain_ticks
 from sluicegate.report.plots import label as name_label
 from sluicegate.report.tables import label as measure_label
 from sluicegate.report.text import value_text
@@ -125,6 +125,7 @@ def lines(
         if scales[1] == "log":
             _check_log("y", y, means[y].drop_nulls().to_numpy())
             ax.set_yscale("log")
+            plain_ticks(ax.yaxis, (1.0, 2.0, 5.0))
         ax.spines[["top", "right"]].set_visible(False)
         # long enough for the pattern of a dashed line
         figure.legend(loc="outside lower center", ncols=2, frameon=False, handlelength=3.2)
@@ -238,6 +239,8 @@ def _scale(ax: Axes, column: pl.Series, x: str, scale: Scale | None) -> None:
         if x not in DEFINITIONS and len(values) <= _MOST_TICKS:
             ax.set_xticks(values, [f"{value:.3g}" for value in values])
             ax.minorticks_off()
+        else:
+            plain_ticks(ax.xaxis, (1.0, 2.0, 5.0))
 
 
 def _check_log(axis: str, name: str, values: FloatArray) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, StrMethodFormatter
+from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
 from sluicegate.report.figure import Figure
-from sluicegate.report.plots import GREY, WIDTH, colours, power_text
+from sluicegate.report.plots import GREY, WIDTH, colours, plain_ticks, power_text
 from sluicegate.traffic.fit import TrafficFit
 from sluicegate.traffic.hurst import HurstEstimate
 
@@ -81,7 +81,8 @@ def variance_time_figure(fit: TrafficFit) -> Figure:
     ax.plot(scales_s, 1 / (mean * estimate.scales), "--", color=_POISSON, label="Poisson")
     label = f"capture:\n{_hurst_text(estimate)}"
     ax.plot(scales_s, estimate.values / mean**2, "o", color=_DATA, label=label)
-    _plain_ticks(ax)
+    for axis in (ax.xaxis, ax.yaxis):
+        plain_ticks(axis, (1.0, 3.0))
     ax.set_xlabel("window (s)")
     ax.set_ylabel("variance / mean² of packets in a window")
     _add_legend(figure)
@@ -153,7 +154,8 @@ def _log_log(
         ax.vlines(scales_s, *ends, color=_DATA, lw=1.2)
         label = "capture, 95 % intervals"
     ax.plot(scales_s, estimate.values, "o", color=_DATA, label=label)
-    _plain_ticks(ax)
+    for axis in (ax.xaxis, ax.yaxis):
+        plain_ticks(axis, (1.0, 3.0))
     ax.set_xlabel("time-scale (s)")
 
 
@@ -163,14 +165,6 @@ def _add_legend(figure: Figure) -> None:
     for text in legend.get_texts():
         # a band is pale, but its text in the legend is not
         text.set_color(to_hex(text.get_color()))
-
-
-def _plain_ticks(ax: Axes) -> None:
-    """Label both logarithmic axes 1, 3, 10, ... rather than by powers."""
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
-        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        axis.set_minor_formatter(NullFormatter())
 
 
 def _hurst_text(estimate: HurstEstimate) -> str:
