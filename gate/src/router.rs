@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, io, os::fd::BorrowedFd};
 
-use sluice_aqm::Verdict;
+use sluice_aqm::{Aqm, Verdict};
 use sluice_ecn::Ecn;
 use sluice_link::Clock;
 use sluice_queue::Observer;

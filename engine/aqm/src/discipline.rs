@@ -52,6 +52,16 @@ pub trait Aqm {
     /// Called every `tick_interval_ns`.
     fn tick(&mut self, _view: &View) {}
 
+    /// Returns the average queue that it keeps, packets; `None` if it keeps none.
+    fn average(&self) -> Option<f64> {
+        None
+    }
+
+    /// Returns the present drop probability; `None` if it has none.
+    fn probability(&self) -> Option<f64> {
+        None
+    }
+
     /// Adds overflow and marking to an AQM's verdict for an arrival.
     fn settle(verdict: Verdict, view: &View) -> Verdict
     where
@@ -261,21 +271,6 @@ impl Running {
         self.state.bytes(self.configured.0.class.code.state_size)
     }
 
-    /// Returns the average queue that the AQM keeps, packets; `None` if it keeps none.
-    pub fn average(&self) -> Option<f64> {
-        let average = self.configured.0.class.code.average?;
-        // SAFETY: the state is this class's own.
-        Some(unsafe { average(self.state.0.as_ptr().cast()) } as f64 / ONE as f64)
-    }
-
-    /// Returns the present drop probability; `None` if the AQM has no such function.
-    pub fn probability(&self) -> Option<f64> {
-        let probability = self.configured.0.class.code.probability?;
-        let config = self.configured.0.config.as_ptr();
-        // SAFETY: state and config are this class's own.
-        Some(unsafe { probability(self.state.0.as_ptr().cast(), config) } as f64 / ONE as f64)
-    }
-
     #[inline]
     fn decide<const ARRIVES: bool>(&mut self, decide: Decide, view: &View) -> Verdict {
         let config = self.configured.0.config.as_ptr();
@@ -332,6 +327,19 @@ impl Aqm for Running {
         // SAFETY: the config is this class's own.
         let interval = unsafe { interval(self.configured.0.config.as_ptr()) };
         (interval > 0).then_some(interval)
+    }
+
+    fn average(&self) -> Option<f64> {
+        let average = self.configured.0.class.code.average?;
+        // SAFETY: the state is this class's own.
+        Some(unsafe { average(self.state.0.as_ptr().cast()) } as f64 / ONE as f64)
+    }
+
+    fn probability(&self) -> Option<f64> {
+        let probability = self.configured.0.class.code.probability?;
+        let config = self.configured.0.config.as_ptr();
+        // SAFETY: state and config are this class's own.
+        Some(unsafe { probability(self.state.0.as_ptr().cast(), config) } as f64 / ONE as f64)
     }
 
     fn tick(&mut self, view: &View) {

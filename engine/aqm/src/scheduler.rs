@@ -19,6 +19,9 @@ pub struct Scheduler {
     count: u32,
 }
 
+// SAFETY: the class is constant, and state and lanes are the scheduler's own.
+unsafe impl Send for Scheduler {}
+
 impl Scheduler {
     /// Returns a scheduler of empty lanes.
     ///

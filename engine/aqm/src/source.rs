@@ -13,7 +13,7 @@ pub enum AqmSource {
     /// An AQM from a header.
     Configured(Configured),
     /// A program's own AQM: the function that makes a new instance.
-    Foreign(Arc<dyn Fn() -> Box<dyn Aqm> + Send + Sync>),
+    Foreign(Arc<dyn Fn() -> Box<dyn Aqm + Send> + Send + Sync>),
 }
 
 impl AqmSource {
@@ -54,7 +54,7 @@ pub enum AnyAqm {
     /// An AQM from a header.
     Header(Running),
     /// A program's own AQM.
-    Foreign(Box<dyn Aqm>),
+    Foreign(Box<dyn Aqm + Send>),
 }
 
 /// Evaluates the same expression with an AQM of either kind.
@@ -65,25 +65,6 @@ macro_rules! with_aqm {
             AnyAqm::Foreign($aqm) => $do,
         }
     };
-}
-
-impl AnyAqm {
-    /// Returns the average queue that an AQM from a header keeps, packets; otherwise `None`.
-    pub fn average(&self) -> Option<f64> {
-        match self {
-            Self::Header(running) => running.average(),
-            Self::Foreign(_) => None,
-        }
-    }
-
-    /// Returns the present drop probability of an AQM from a header that has such a function;
-    /// otherwise `None`.
-    pub fn probability(&self) -> Option<f64> {
-        match self {
-            Self::Header(running) => running.probability(),
-            Self::Foreign(_) => None,
-        }
-    }
 }
 
 impl Aqm for AnyAqm {
@@ -120,5 +101,13 @@ impl Aqm for AnyAqm {
 
     fn tick(&mut self, view: &View) {
         with_aqm!(self, aqm => aqm.tick(view));
+    }
+
+    fn average(&self) -> Option<f64> {
+        with_aqm!(self, aqm => aqm.average())
+    }
+
+    fn probability(&self) -> Option<f64> {
+        with_aqm!(self, aqm => aqm.probability())
     }
 }

@@ -12,6 +12,7 @@ use crate::{
     classes::Classes,
     completions::{self, BySize, Ended, Ideal},
     error::NetworkError,
+    observation::GroupState,
     pages::ask_for_large_pages,
     plan::Plan,
     routes::Routes,
@@ -346,6 +347,28 @@ impl Endpoints {
             }
         }
         sum / count
+    }
+
+    /// Returns what can be seen of each group of flows at `now_ns`.
+    pub fn observe(&self, groups: &[Group], now_ns: u64) -> Vec<GroupState> {
+        let mut states: Vec<GroupState> = groups.iter().map(GroupState::new).collect();
+        for (flow, group) in self.tcp_groups.iter().enumerate() {
+            let sender = &self.senders[flow];
+            let kind = &self.kinds[sender.kind as usize];
+            let acknowledged = sender.acknowledged(&kind.config);
+            let state = &mut states[*group as usize];
+            state.flows += 1;
+            state.add_tcp(acknowledged, kind.packet_bytes, &sender.endpoint);
+            if self.starts_ns[flow] < now_ns && !sender.endpoint.is_done() {
+                state.windows.push(sender.endpoint.cwnd());
+            }
+        }
+        for (flow, group) in self.datagrams.iter().zip(&self.datagram_groups) {
+            let state = &mut states[*group as usize];
+            state.flows += 1;
+            state.add_datagrams(flow.received, &groups[*group as usize].source);
+        }
+        states
     }
 
     /// Returns the outcome of each TCP flow.

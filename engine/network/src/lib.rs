@@ -18,6 +18,7 @@ mod endpoints;
 mod error;
 mod line;
 mod network;
+mod observation;
 mod offered;
 mod packet;
 mod pages;
@@ -28,6 +29,7 @@ mod routes;
 mod run;
 mod scenario;
 mod series;
+mod session;
 mod slab;
 mod sources;
 mod tally;
@@ -40,6 +42,7 @@ mod world;
 
 pub use completions::{BySize, Completions, SIZES};
 pub use error::NetworkError;
+pub use observation::{GroupState, Observation, PortState};
 pub use offered::{Offered, OfferedDatagram, OfferedTcp, offered};
 pub use packet::{Kind, Packet};
 pub use plan::Plan;
@@ -49,8 +52,10 @@ pub use run::{
     simulate_traced,
 };
 pub use series::{FlowSeries, PortSeries};
+pub use session::Session;
 pub use sluice_aqm::NEVER;
 pub use sluice_link::{Service, Step as RateStep};
+pub use sluice_queue::{LaneState, QueueState};
 pub use sources::{
     ArrivalProcess, Datagrams, Distribution, Extent, Group, LongTcp, Noise, Recording, Replay,
     ShortTcp, Size, Source, TcpFlow, TcpKind, Web,

@@ -16,6 +16,7 @@ use sluice_random::stream;
 use crate::{
     classes::{Classes, ClassesHeld},
     line::{Line, Store},
+    observation::PortState,
     packet::{Kind, Packed, Packet, Place, Transit},
     port::Port,
     routes::{Leg, Routes},
@@ -487,6 +488,11 @@ impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
     /// Takes a sample of every port.
     pub fn sample(&mut self) {
         self.ports.iter_mut().for_each(Port::sample);
+    }
+
+    /// Returns what can be seen of each port now.
+    pub fn observe(&self) -> Vec<PortState> {
+        self.ports.iter().map(Port::observe).collect()
     }
 
     /// Returns the counts of each port since the last call.

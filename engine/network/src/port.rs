@@ -1,12 +1,13 @@
 //! The queue before a link in a run, with its counts.
 
-use sluice_aqm::{AnyAqm, Verdict};
+use sluice_aqm::{AnyAqm, Aqm, Verdict};
 use sluice_link::Service;
 use sluice_queue::Queue;
 use sluice_random::Stream;
 
 use crate::{
     classes::ClassesHeld,
+    observation::PortState,
     packet::Transit,
     series::PortSeries,
     tally::{Tally, hold, lost},
@@ -38,6 +39,7 @@ pub struct Port {
 #[derive(Default)]
 struct Earlier {
     arrivals: u64,
+    sent: u64,
     sent_bytes: u64,
     verdicts: [u64; Verdict::COUNT],
 }
@@ -114,6 +116,19 @@ impl Port {
         }
     }
 
+    /// Returns what can be seen of it now.
+    pub fn observe(&self) -> PortState {
+        PortState {
+            link: self.link,
+            queue: self.queue.state(),
+            in_service: self.busy,
+            rate_bps: self.rate_bps,
+            arrivals: self.earlier.arrivals + self.tally.arrivals_so_far(),
+            sent: self.earlier.sent + self.tally.sent_so_far(),
+            sent_bytes: self.earlier.sent_bytes + self.tally.sent_bytes_so_far(),
+        }
+    }
+
     /// Returns the counts since the last call.
     pub fn take_tally(&mut self, now_ns: u64) -> Tally {
         self.count(now_ns);
@@ -126,6 +141,7 @@ impl Port {
         }));
         self.earlier = Earlier {
             arrivals: self.earlier.arrivals + tally.arrivals,
+            sent: self.earlier.sent + tally.sent,
             sent_bytes: self.earlier.sent_bytes + tally.sent_bytes,
             verdicts: all,
         };

@@ -1,6 +1,9 @@
 //! A run: independent replications on all cores.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
 
 use rayon::prelude::*;
 use sluice_tcp::Sender;
@@ -162,6 +165,7 @@ pub fn simulate(
     control: &Control,
 ) -> Result<Vec<Replication>, NetworkError> {
     let (routes, clock) = plan.check()?;
+    let plan = &Arc::new(plan.clone());
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads.unwrap_or(0))
         .build()
@@ -187,6 +191,7 @@ pub fn simulate_traced(
     trace: &mut impl Trace,
 ) -> Result<Option<Replication>, NetworkError> {
     let checked = plan.check()?;
+    let plan = &Arc::new(plan.clone());
     let finished = replicate(plan, checked, 0, control, trace)?;
     plan.topology.check_answers()?;
     Ok(finished)

@@ -109,6 +109,11 @@ impl Tally {
         self.cells.iter().map(|cell| cell.arrivals).sum()
     }
 
+    /// Returns the number of packets that were sent so far, before `close`.
+    pub(crate) fn sent_so_far(&self) -> u64 {
+        self.cells.iter().map(|cell| cell.sent).sum()
+    }
+
     /// Returns the bytes that were sent so far, before `close`.
     pub(crate) fn sent_bytes_so_far(&self) -> u64 {
         self.cells.iter().map(|cell| cell.sent_bytes).sum()

@@ -1,5 +1,7 @@
 //! The event loop of one replication: endpoints, network and agenda.
 
+use std::sync::Arc;
+
 use sluice_link::{Clock, Instant, Ticks};
 use sluice_tcp::{Ack, Segment};
 
@@ -9,6 +11,7 @@ use crate::{
     endpoints::Endpoints,
     error::NetworkError,
     network::Network,
+    observation::Observation,
     packet::{Kind, Packet},
     plan::Plan,
     reception::Receptions,
@@ -19,14 +22,13 @@ use crate::{
 };
 
 /// `BY_CLASS`: whether flows are counted by class. Those who do not ask for it pay nothing.
-pub struct World<'a, T, const BY_CLASS: bool> {
-    plan: &'a Plan,
+pub struct World<T, const BY_CLASS: bool> {
+    plan: Arc<Plan>,
     network: Network<T, BY_CLASS>,
     ends: Endpoints,
     agenda: Agenda,
     /// Due time of the agenda's first task.
     task_due: Ticks,
-    control: &'a Control,
     reported_ns: u64,
     receptions: Receptions,
     /// Counts of each class since the start of the run, at the end of the last period, and the
@@ -36,16 +38,15 @@ pub struct World<'a, T, const BY_CLASS: bool> {
     series: FlowSeries,
 }
 
-impl<'a, T: Trace, const BY_CLASS: bool> World<'a, T, BY_CLASS> {
+impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
     /// A replication before its start.
     ///
     /// # Errors
     /// If too many flows arrive.
     pub fn new(
-        plan: &'a Plan,
+        plan: &Arc<Plan>,
         (routes, clock): (Routes, Clock),
         replication: u32,
-        control: &'a Control,
         mut trace: T,
     ) -> Result<Self, NetworkError> {
         let streams = (plan.seed, u64::from(replication));
@@ -69,58 +70,72 @@ impl<'a, T: Trace, const BY_CLASS: bool> World<'a, T, BY_CLASS> {
             agenda.add(clock.ticks(plan.warm_up_ns), Task::WarmedUp);
         }
         Ok(Self {
-            plan,
+            plan: plan.clone(),
             network,
             receptions: Receptions::new(&ends.classes),
             classes_before: vec![Default::default(); ends.classes.count.unwrap_or(0)],
             ends,
             task_due: agenda.due(),
             agenda,
-            control,
             reported_ns: 0,
             finished: Vec::new(),
             series: FlowSeries::default(),
         })
     }
 
-    /// Runs to the end. Returns `None` if the run was cancelled meanwhile.
+    /// Does all that comes before `until_ns`, in the same order whatever the times of the calls.
+    /// Returns false if the run was cancelled meanwhile; it can then go on.
     ///
     /// # Errors
     /// If too many packets are in transit.
-    pub fn run(mut self) -> Result<Option<Replication>, NetworkError> {
-        let end_ns = self.plan.duration_ns;
+    pub fn advance(&mut self, until_ns: u64, control: &Control) -> Result<bool, NetworkError> {
         let clock = self.network.clock();
-        let end = clock.ticks(end_ns);
+        let until = clock.ticks(until_ns);
         loop {
             let (event_due, event) = self.network.first();
             if self.task_due <= event_due {
-                if self.task_due >= end {
+                if self.task_due >= until {
                     break;
                 }
-                self.work(clock.at(self.task_due));
-                if self.control.is_cancelled() {
-                    return Ok(None);
+                self.work(clock.at(self.task_due), control);
+                if control.is_cancelled() {
+                    return Ok(false);
                 }
                 if let Some(link) = self.network.overfull() {
                     return Err(self.plan.topology.overfull(link));
                 }
-            } else if event_due >= end {
+            } else if event_due >= until {
                 break;
             } else if let Some(packet) = self.network.step(event_due, event) {
                 self.fetch_ahead(event);
                 self.deliver(clock.at(event_due), packet);
             }
         }
-        self.control.add(end_ns - self.reported_ns);
+        Ok(true)
+    }
+
+    /// Returns the result of a run that has come to its end.
+    pub fn end(mut self, control: &Control) -> Replication {
+        let end_ns = self.plan.duration_ns;
+        control.add(end_ns - self.reported_ns);
         self.finish(end_ns);
-        Ok(Some(Replication {
+        Replication {
             periods: self.finished,
             // before the flows' outcomes: this frees the network's memory
             ports: self.network.into_series(),
             tcp: self.ends.tcp_outcomes(),
             datagrams: self.ends.datagram_outcomes(),
             flows: self.series,
-        }))
+        }
+    }
+
+    /// Returns what can be seen at `now_ns`, the time of the last `advance`.
+    pub fn observe(&self, now_ns: u64) -> Observation {
+        Observation {
+            now_ns,
+            ports: self.network.observe(),
+            groups: self.ends.observe(&self.plan.groups, now_ns),
+        }
     }
 
     /// Delivers a packet at the end of its route.
@@ -236,7 +251,7 @@ impl<'a, T: Trace, const BY_CLASS: bool> World<'a, T, BY_CLASS> {
     }
 
     /// Handles the agenda's first task.
-    fn work(&mut self, now: Instant) {
+    fn work(&mut self, now: Instant, control: &Control) {
         let task = self.agenda.pop().expect("a task is due");
         self.task_due = self.agenda.due();
         for soon in self.agenda.soon() {
@@ -272,7 +287,7 @@ impl<'a, T: Trace, const BY_CLASS: bool> World<'a, T, BY_CLASS> {
             }
             Task::Sample => {
                 self.sample(now.ns);
-                self.control.add(now.ns - self.reported_ns);
+                control.add(now.ns - self.reported_ns);
                 self.reported_ns = now.ns;
                 self.enter_at(now.ns + self.plan.sample_ns, task);
             }
@@ -382,16 +397,25 @@ impl<'a, T: Trace, const BY_CLASS: bool> World<'a, T, BY_CLASS> {
 /// # Errors
 /// If too many flows arrive, or if too many packets are in transit.
 pub fn replicate(
-    plan: &Plan,
+    plan: &Arc<Plan>,
     checked: (Routes, Clock),
     replication: u32,
     control: &Control,
     trace: impl Trace,
 ) -> Result<Option<Replication>, NetworkError> {
+    fn whole<T: Trace, const BY_CLASS: bool>(
+        mut world: World<T, BY_CLASS>,
+        control: &Control,
+    ) -> Result<Option<Replication>, NetworkError> {
+        let ended = world.advance(world.plan.duration_ns, control)?;
+        Ok(ended.then(|| world.end(control)))
+    }
     if plan.classes.is_empty() {
-        World::<_, false>::new(plan, checked, replication, control, trace)?.run()
+        let world = World::<_, false>::new(plan, checked, replication, trace)?;
+        whole(world, control)
     } else {
-        World::<_, true>::new(plan, checked, replication, control, trace)?.run()
+        let world = World::<_, true>::new(plan, checked, replication, trace)?;
+        whole(world, control)
     }
 }
 

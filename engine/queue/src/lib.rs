@@ -15,6 +15,7 @@ mod observer;
 mod packet;
 mod queue;
 mod schedule;
+mod state;
 
 pub use ahead::Ahead;
 pub use decisions::{COLUMNS, DecisionLog};
@@ -22,6 +23,7 @@ pub use line_file::LineFile;
 pub use observer::{Event, Observer};
 pub use packet::{Packet, Waiting, datagram_flow_hash, hash_of};
 pub use queue::Queue;
+pub use state::{LaneState, QueueState};
 
 /// Returns a number that is uniform on 0 .. `count` (0 if `count` is 0): the upper half of the
 /// product of a random word and `count`.

@@ -8,6 +8,7 @@ use crate::{
     observer::Observer,
     packet::{Packet, Waiting},
     schedule::{Fifo, Several},
+    state::{LaneState, QueueState},
 };
 
 /// The packets that wait before one link, and the rules for them.
@@ -62,6 +63,22 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
     #[inline]
     pub fn bytes(&self) -> u64 {
         with_buffer!(&self.0, buffer => buffer.held().1)
+    }
+
+    /// Returns what can be seen of it now.
+    pub fn state(&self) -> QueueState {
+        let lane = |lane: &Lane<P, A>| LaneState {
+            packets: lane.packets(),
+            bytes: lane.bytes(),
+            average: lane.aqm().average(),
+            probability: lane.aqm().probability(),
+        };
+        QueueState {
+            packets: self.packets() as u32,
+            bytes: self.bytes(),
+            verdicts: *self.verdicts(),
+            lanes: self.lanes().iter().map(lane).collect(),
+        }
     }
 
     /// Returns the AQM of each of the scheduler's queues; with `Fifo` there is one.

@@ -12,9 +12,11 @@ mod block;
 #[cfg(test)]
 mod oracle;
 mod packet;
+mod replica;
 mod run;
 mod scenario;
 mod service;
+mod session;
 mod sizes;
 mod station;
 mod tally;
@@ -22,6 +24,8 @@ mod warm_up;
 
 pub use arrivals::{ArrivalError, Arrivals, Recording};
 pub use packet::Packet;
+pub use replica::Observation;
 pub use run::{Control, Outcome, Plan, Unit, simulate, simulate_logged};
 pub use service::Service;
+pub use session::Session;
 pub use tally::Tally;

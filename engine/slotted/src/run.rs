@@ -6,16 +6,14 @@ use std::{
 };
 
 use rayon::prelude::*;
-use sluice_aqm::{Aqm, AqmSource, Configured, Discipline};
-use sluice_queue::{DecisionLog, Observer, Queue};
+use sluice_aqm::{AqmSource, Configured, Discipline};
+use sluice_queue::DecisionLog;
 use sluice_random::{Stream, stream};
-use sluice_traffic::ModulatedSlots;
 
 use crate::{
-    arrivals::{Arrivals, FgnSlots, GeometricSlots, Replayed, SlotSource, Source, Uniform},
-    packet::Packet,
-    service::{DeterministicServer, GeometricServer, PacketSizeServer, Server, Service},
-    station::Station,
+    arrivals::Arrivals,
+    replica::{Batches, Progress, Replication, begin},
+    service::Service,
     tally::Tally,
     warm_up::warm_up,
 };
@@ -48,12 +46,19 @@ impl Plan {
     pub fn aqm_words(&self, replication: u32) -> Stream {
         stream(self.seed, "aqm", u64::from(replication))
     }
+
+    /// Returns the link's rate as an AQM sees it, bits/s.
+    pub(crate) fn rate_bps(&self) -> u64 {
+        let bytes = f64::from(self.packet_bytes);
+        let bytes_per_slot = self.service.rate(bytes) * bytes;
+        (bytes_per_slot * 8e9 / self.slot_ns as f64).round() as u64
+    }
 }
 
 /// Progress of a run, and a way to cancel it, for other threads.
 #[derive(Debug, Default)]
 pub struct Control {
-    done: AtomicU64,
+    pub(crate) done: AtomicU64,
     cancelled: AtomicBool,
 }
 
@@ -96,14 +101,6 @@ pub struct Outcome {
     pub interrupted: bool,
 }
 
-/// Returns the number of batches of a replication, which is the resolution of warm-up detection.
-/// It falls with the number of replications, to limit the memory.
-fn batches_of(plan: &Plan) -> u64 {
-    (1024 / u64::from(plan.replications)).clamp(8, 64)
-}
-
-/// Slots, or ticks of an AQM if a slot has several, between two checks for cancellation.
-const STRETCH: u64 = 1 << 20;
 /// Minimum number of units of a run, so that intervals have enough degrees of freedom.
 const UNITS: u32 = 32;
 
@@ -122,9 +119,11 @@ pub fn simulate(
     let replicate = |number: u32| {
         let words = plan.aqm_words(number);
         match aqm {
-            AqmSource::Configured(header) => {
-                Start::new(plan, number, || header.start(), words, ()).run(control)
-            }
+            AqmSource::Configured(header) => whole(
+                begin(plan, number, || header.start(), words, ()),
+                plan,
+                control,
+            ),
             AqmSource::Foreign(_) => run_any(plan, number, aqm, words, None, control),
         }
     };
@@ -164,11 +163,25 @@ fn run_any(
     log: Option<&mut Log<'_>>,
     control: &Control,
 ) -> Replication {
-    Start::new(plan, number, || aqm.start(), words, log).run(control)
+    whole(
+        begin(plan, number, || aqm.start(), words, log),
+        plan,
+        control,
+    )
+}
+
+/// Runs a replication to its end.
+fn whole(
+    mut replica: Box<dyn Progress + Send + '_>,
+    plan: &Plan,
+    control: &Control,
+) -> Replication {
+    replica.advance(plan.slots, control);
+    replica.finished()
 }
 
 /// Returns the result of the replications without the warm-up, which is the same for all.
-fn outcome(plan: &Plan, finished: &[Replication], control: &Control) -> Outcome {
+pub(crate) fn outcome(plan: &Plan, finished: &[Replication], control: &Control) -> Outcome {
     let left_out = match plan.arrivals {
         // no warm-up in a capture: all its packets count
         Arrivals::Replay(_) => 0,
@@ -176,7 +189,7 @@ fn outcome(plan: &Plan, finished: &[Replication], control: &Control) -> Outcome 
     };
     let mut outcome = Outcome {
         interrupted: control.is_cancelled(),
-        warm_up_slots: batch_end(plan, left_out as u64),
+        warm_up_slots: Batches::of(plan).end(left_out as u64),
         ..Outcome::default()
     };
     for (number, batches) in (0..).zip(finished) {
@@ -191,9 +204,6 @@ fn outcome(plan: &Plan, finished: &[Replication], control: &Control) -> Outcome 
     outcome
 }
 
-/// The batches that a replication finished, in the order of time.
-type Replication = Vec<Tally>;
-
 /// Returns the mean queue of each batch, in packets, over the replications that finished a batch.
 /// Only batches that all of these finished are included.
 fn common_means(finished: &[Replication]) -> Vec<f64> {
@@ -206,141 +216,6 @@ fn common_means(finished: &[Replication]) -> Vec<f64> {
             / started().count() as f64
     };
     (0..common).map(mean).collect()
-}
-
-/// A replication before its start.
-struct Start<'a, Q, O> {
-    plan: &'a Plan,
-    number: u64,
-    queue: Queue<Packet, Q>,
-    words: Stream,
-    observer: O,
-}
-
-impl<'a, Q: Aqm, O: Observer<Packet>> Start<'a, Q, O> {
-    fn new(
-        plan: &'a Plan,
-        number: u32,
-        start_aqm: impl Fn() -> Q,
-        words: Stream,
-        observer: O,
-    ) -> Self {
-        Self {
-            plan,
-            number: u64::from(number),
-            queue: Queue::new(
-                plan.discipline,
-                plan.scheduler.as_ref(),
-                start_aqm,
-                rate_bps(plan),
-            ),
-            words,
-            observer,
-        }
-    }
-
-    fn run(self, control: &Control) -> Replication {
-        let (seed, end) = (self.plan.seed, self.plan.slots);
-        match &self.plan.arrivals {
-            Arrivals::Geometric { rate } => {
-                let slots = GeometricSlots::new(*rate, seed, self.number, end);
-                self.draw(slots, control)
-            }
-            Arrivals::SelfSimilar(process) => {
-                let slots = ModulatedSlots::new(*process, stream(seed, "arrivals", self.number));
-                self.draw(slots, control)
-            }
-            Arrivals::Fgn {
-                rate,
-                deviation,
-                hurst,
-                frame,
-            } => {
-                let process = (*rate, *deviation, *hurst, *frame);
-                let slots = FgnSlots::new(process, seed, self.number, end);
-                self.draw(slots, control)
-            }
-            Arrivals::Replay(recording) => {
-                let source = Replayed::new(recording.clone());
-                self.serve(source, control)
-            }
-        }
-    }
-
-    fn draw(self, slots: impl SlotSource, control: &Control) -> Replication {
-        let source = Uniform::new(slots, self.plan.packet_bytes);
-        self.serve(source, control)
-    }
-
-    fn serve(self, source: impl Source, control: &Control) -> Replication {
-        let plan = self.plan;
-        match plan.service {
-            Service::Geometric { mu } => {
-                let server = GeometricServer::new(mu, plan.seed, self.number, plan.slots);
-                self.batches(source, server, control)
-            }
-            Service::Deterministic { slots } => {
-                self.batches(source, DeterministicServer(slots), control)
-            }
-            Service::PacketSize { bytes_per_slot } => {
-                self.batches(source, PacketSizeServer::new(bytes_per_slot), control)
-            }
-        }
-    }
-
-    fn batches<A: Source, S: Server>(self, source: A, server: S, control: &Control) -> Replication {
-        let Self {
-            plan,
-            queue,
-            words,
-            observer,
-            ..
-        } = self;
-        let ticks_per_slot = queue.tick_interval_ns().map_or(0, |ns| plan.slot_ns / ns);
-        let stretch = (STRETCH / ticks_per_slot.max(1)).max(1);
-        let mut station = Station::new((source, server), queue, plan.slot_ns, words, observer);
-        let mut finished = Vec::new();
-        for batch in 0..batches_of(plan) {
-            let span = (batch_end(plan, batch), batch_end(plan, batch + 1));
-            match run_batch(&mut station, span, stretch, control) {
-                Some(tally) => finished.push(tally),
-                None => break,
-            }
-        }
-        finished
-    }
-}
-
-/// Runs the batch of these slots. Returns `None` if the run is cancelled meanwhile.
-fn run_batch<A: Source, S: Server, Q: Aqm, O: Observer<Packet>>(
-    station: &mut Station<A, S, Q, O>,
-    (mut from, end): (u64, u64),
-    stretch: u64,
-    control: &Control,
-) -> Option<Tally> {
-    let mut tally = Tally::new();
-    while from < end {
-        if control.is_cancelled() {
-            return None;
-        }
-        let next = end.min(from + stretch);
-        tally.merge(&station.run_until(next));
-        control.done.fetch_add(next - from, Ordering::Relaxed);
-        from = next;
-    }
-    (!control.is_cancelled()).then_some(tally)
-}
-
-/// Returns the slot at which the first `batches` batches of a replication have ended.
-fn batch_end(plan: &Plan, batches: u64) -> u64 {
-    (u128::from(plan.slots) * u128::from(batches) / u128::from(batches_of(plan))) as u64
-}
-
-/// Returns the link's rate as an AQM sees it, in bits per second.
-fn rate_bps(plan: &Plan) -> u64 {
-    let bytes_per_slot =
-        plan.service.rate(f64::from(plan.packet_bytes)) * f64::from(plan.packet_bytes);
-    (bytes_per_slot * 8e9 / plan.slot_ns as f64).round() as u64
 }
 
 /// Merges batches into at most `count` units of nearly equal length.

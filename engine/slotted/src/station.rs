@@ -81,6 +81,11 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
         }
     }
 
+    /// True if a packet is in service.
+    pub fn is_busy(&self) -> bool {
+        self.completion != NEVER
+    }
+
     /// Runs to the end of slot `end - 1` and returns what was counted since the last call.
     pub fn run_until(&mut self, end: u64) -> Tally {
         let start = self.counted;

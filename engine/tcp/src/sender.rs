@@ -250,6 +250,11 @@ impl Sender {
         self.una >= self.end
     }
 
+    /// Packets sent and not yet acknowledged in sequence (RFC 5681, section 2: `FlightSize`).
+    pub fn flight_size(&self) -> u32 {
+        self.max - self.una
+    }
+
     /// Congestion window, packets, without Reno's inflation.
     pub fn cwnd(&self) -> f64 {
         self.window.cwnd

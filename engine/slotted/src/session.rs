@@ -1,0 +1,72 @@
+//! A run that is advanced in parts.
+
+use sluice_aqm::AqmSource;
+
+use crate::{
+    replica::{Observation, Progress, begin},
+    run::{Control, Outcome, Plan, outcome},
+};
+
+/// The only replication of a plan, which is advanced to any slots, observed between, and gives at
+/// its end what the whole run gives.
+///
+/// After an error it is of no use any more.
+pub struct Session {
+    plan: Plan,
+    aqm: AqmSource,
+    replica: Box<dyn Progress + Send>,
+}
+
+impl Session {
+    /// A run before its first slot. Of the plan's replications it is the first one.
+    pub fn new(plan: Plan, aqm: AqmSource) -> Self {
+        let plan = Plan {
+            replications: 1,
+            ..plan
+        };
+        let replica = begin(&plan, 0, || aqm.start(), plan.aqm_words(0), ());
+        Self { plan, aqm, replica }
+    }
+
+    /// Returns the number of slots that are over.
+    pub fn now(&self) -> u64 {
+        self.replica.now()
+    }
+
+    /// Returns the number of all slots.
+    pub fn slots(&self) -> u64 {
+        self.plan.slots
+    }
+
+    /// Runs the slots before `until`. Returns false if `control` cancelled it meanwhile; it stands
+    /// where it came to, and can go on.
+    ///
+    /// # Errors
+    /// If `until` lies before the present or after the end, or if an AQM returned an invalid
+    /// verdict.
+    pub fn advance(&mut self, until: u64, control: &Control) -> Result<bool, String> {
+        let (now, slots) = (self.now(), self.slots());
+        if !(now..=slots).contains(&until) {
+            return Err(format!(
+                "the time to advance to = {until} must lie between {now}, the present, and {slots}, \
+                 the end (slots)"
+            ));
+        }
+        let came = self.replica.advance(until, control);
+        self.aqm.wrong().map_or(Ok(came), Err)
+    }
+
+    /// Returns what can be seen now.
+    pub fn observe(&self) -> Observation {
+        self.replica.observe()
+    }
+
+    /// Runs to the end and returns the result; `None` if `control` cancelled it meanwhile.
+    ///
+    /// # Errors
+    /// As `advance`.
+    pub fn end(mut self, control: &Control) -> Result<Option<Outcome>, String> {
+        let came = self.advance(self.slots(), control)?;
+        Ok(came.then(|| outcome(&self.plan, &[self.replica.finished()], control)))
+    }
+}
