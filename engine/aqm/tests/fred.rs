@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::HashMap;
 
-use sluice_aqm::{Verdict, View};
+use sluice_aqm::{Aqm, Verdict, View};
 
 use common::{
     configured,

@@ -5,7 +5,9 @@
 use std::{collections::HashMap, fmt::Write};
 
 use rand::Rng;
-use sluice_aqm::{Asked, Configured, Discipline, ONE, Running, Value, Verdict, Victim, all, find};
+use sluice_aqm::{
+    Aqm, Asked, Configured, Discipline, ONE, Running, Value, Verdict, Victim, all, find,
+};
 use sluice_ecn::Ecn;
 use sluice_queue::datagram_flow_hash;
 use sluice_random::{Stream, stream};
