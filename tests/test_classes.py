@@ -14,7 +14,7 @@ from sluicegate import network
 from sluicegate.cli import main
 from sluicegate.errors import SluiceError
 from sluicegate.measures import DEFINITIONS, check_classes, check_name
-from sluicegate.worlds.gate.outcome import Period
+from sluicegate.worlds.real.outcome import Period
 
 CALL = """
 duration_s = 3

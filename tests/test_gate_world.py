@@ -19,8 +19,9 @@ from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.check import congestion_controls, missing, needs
 from sluicegate.testbed.run import run as run_job
 from sluicegate.worlds.gate import measure, refusals
+from sluicegate.worlds.gate.daemon import daemon
 from sluicegate.worlds.gate.lines import Lines
-from sluicegate.worlds.gate.plan import daemon, plan
+from sluicegate.worlds.real.plan import plan
 
 pytestmark = pytest.mark.slow
 

@@ -20,7 +20,7 @@ from sluicegate.testbed.check import ipv6_need, missing, namespace_needs
 from sluicegate.testbed.job import Datagrams, HostJob, Job, Stream
 from sluicegate.testbed.run import run
 from sluicegate.testbed.tcp_info import COLUMNS, tcp_info
-from sluicegate.worlds.gate.toml import toml
+from sluicegate.toml import toml
 
 pytestmark = pytest.mark.slow
 

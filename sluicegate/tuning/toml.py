@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sluicegate.report.text import measure_text
-from sluicegate.worlds.gate.toml import toml
+from sluicegate.toml import toml
 
 if TYPE_CHECKING:
     from sluicegate.tuning.result import Tuning

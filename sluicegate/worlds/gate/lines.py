@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sluicegate.worlds.gate.outcome import PortSeries, Tally, Times
+from sluicegate.worlds.real.outcome import PortSeries, Tally, Times
 
 DIRECTIONS = ("forward", "reverse")
 

@@ -17,13 +17,14 @@ from sluicegate.errors import InterruptError
 from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.testbed.job import Outcome
 from sluicegate.testbed.run import run as run_job
-from sluicegate.worlds.gate.counts import Flows, replication
+from sluicegate.worlds.gate.daemon import daemon
 from sluicegate.worlds.gate.lines import DIRECTIONS, Lines
-from sluicegate.worlds.gate.outcome import Replication
-from sluicegate.worlds.gate.plan import daemon, plan
 from sluicegate.worlds.gate.record import GateRecord
 from sluicegate.worlds.gate.refusals import refuse
 from sluicegate.worlds.network.assemble import record as network_record
+from sluicegate.worlds.real.counts import Flows, replication
+from sluicegate.worlds.real.outcome import Replication
+from sluicegate.worlds.real.plan import plan
 
 _FIGURES = ("mean", "p50", "p99", "max")
 

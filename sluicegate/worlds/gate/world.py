@@ -4,29 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from sluicegate.scenario import Discipline, NetworkScenario
-from sluicegate.worlds.gate.frames import gate_frames
 from sluicegate.worlds.gate.measure import measure
 from sluicegate.worlds.gate.record import GateRecord
 from sluicegate.worlds.gate.refusals import refuse
-from sluicegate.worlds.one_network import OneNetwork
+from sluicegate.worlds.real.world import RealNetwork
 from sluicegate.worlds.world import Tell
-
-if TYPE_CHECKING:
-    import polars as pl
-
-# slots that the slotted world simulates in a second, about
-_SLOTS_PER_S = 1e8
 
 
 @dataclass(frozen=True)
-class Gate(OneNetwork[GateRecord]):
+class Gate(RealNetwork[GateRecord]):
     """A real router, with the TCP of this machine's kernel.
 
     Attributes:
-        congestion_control: Of all TCP flows, in place of the scenario's: any that the kernel has.
         ipv6: Whether all packets are of IPv6, in place of IPv4.
     """
 
@@ -37,7 +29,6 @@ class Gate(OneNetwork[GateRecord]):
         "network world one for this scenario (--world network)"
     )
 
-    congestion_control: str | None = None
     ipv6: bool = False
 
     @property
@@ -48,10 +39,6 @@ class Gate(OneNetwork[GateRecord]):
     def check(self, scenario: NetworkScenario, discipline: Discipline) -> None:
         """One router between clients and servers, and what the kernel can send."""
         refuse(scenario, discipline, self.congestion_control, self.ipv6)
-
-    def cost(self, scenario: NetworkScenario) -> float:
-        """It takes the time that it takes."""
-        return _SLOTS_PER_S * scenario.duration_s * scenario.replications
 
     def run(
         self,
@@ -90,7 +77,3 @@ class Gate(OneNetwork[GateRecord]):
         if self.ipv6:
             notes.append("All packets of the gate are of IPv6.")
         return notes
-
-    def frames(self, records: Sequence[GateRecord]) -> dict[str, pl.DataFrame]:
-        """The tables `gate-series` and `gate-flows`, and `gate-connections` of `TCP_INFO`."""
-        return gate_frames(self.name, super().frames(records), records)

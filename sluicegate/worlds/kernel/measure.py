@@ -21,14 +21,14 @@ from sluicegate.lab import kernel
 from sluicegate.lab.testbed import LabTestbed
 from sluicegate.scenario import DatagramFlows, Discipline, NetworkScenario, ReplayFlows
 from sluicegate.testbed.here import HereTestbed
-from sluicegate.worlds.gate.counts import Flows, replication
-from sluicegate.worlds.gate.outcome import Replication
 from sluicegate.worlds.kernel.packets import write_packets
 from sluicegate.worlds.kernel.plan import LayerOf, lab_plan
 from sluicegate.worlds.kernel.record import KernelRecord
 from sluicegate.worlds.kernel.seen import LinkSeen, Reasons, reasons_of
 from sluicegate.worlds.network.assemble import record as network_record
 from sluicegate.worlds.network.record import NetworkRecord
+from sluicegate.worlds.real.counts import Flows, replication
+from sluicegate.worlds.real.outcome import Replication
 
 Watch = Callable[[int, int], None]
 _Run = tuple[Replication, pl.DataFrame]

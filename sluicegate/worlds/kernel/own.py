@@ -6,8 +6,8 @@ from sluicegate.lab.bottleneck import compiled, sluiced
 from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.testbed.job import FOLDER, SIDES
 from sluicegate.testbed.links import NEAR
-from sluicegate.worlds.gate.plan import alone
 from sluicegate.worlds.kernel.plan import Layer, LayerOf
+from sluicegate.worlds.real.alone import alone
 
 KIND = "sluice"
 _OBJECT, _SCENARIO = "qdisc.o", "scenario.toml"

@@ -32,8 +32,8 @@ from sluicegate.testbed.job import (
     across,
 )
 from sluicegate.testbed.packets import HEADER_BYTES
-from sluicegate.worlds.gate.plan import Plan
 from sluicegate.worlds.kernel.seen import sources
+from sluicegate.worlds.real.plan import Plan
 
 _SUFFIXES = (".tr", ".pcapng")
 _NS_PER_S = 1_000_000_000

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
 from sluicegate.testbed.job import Job, QdiscJob, Side, address
-from sluicegate.worlds.gate.plan import Plan, plan
+from sluicegate.worlds.real.plan import Plan, plan
 
 _US_PER_S = 1e6
 # between two looks at how much waits; a packet of 1500 bytes takes 1.2 ms at 10 Mbit/s

@@ -9,7 +9,7 @@ from sluicegate.lab import kernel
 from sluicegate.report.numbers import plain_number
 from sluicegate.scenario import DatagramFlows, Dumbbell, NetworkScenario, ReplayFlows
 from sluicegate.testbed.check import congestion_controls
-from sluicegate.worlds.gate.refusals import of_flows, of_topology
+from sluicegate.worlds.real.refusals import of_flows, of_topology
 
 # the laboratory's processor does 10^9 instructions a second, and a packet takes some 80,000
 _MOST_PACKETS_PER_S = 10_000

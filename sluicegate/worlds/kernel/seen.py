@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sluicegate.errors import SluiceError
 from sluicegate.testbed.job import Seen
-from sluicegate.worlds.gate.outcome import PortSeries, Tally, Times
+from sluicegate.worlds.real.outcome import PortSeries, Tally, Times
 
 # width of the bins of times, as in the gate
 _BIN_NS = 1 << 17

@@ -6,35 +6,27 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from sluicegate.lab.bottleneck import sluiced
 from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.testbed.here import missing_here
-from sluicegate.worlds.gate.frames import gate_frames
-from sluicegate.worlds.gate.refusals import of_discipline
 from sluicegate.worlds.kernel.measure import measure
 from sluicegate.worlds.kernel.own import KIND, own
 from sluicegate.worlds.kernel.packets import check_suffix
 from sluicegate.worlds.kernel.plan import LayerOf
 from sluicegate.worlds.kernel.record import KernelRecord
 from sluicegate.worlds.kernel.refusals import refuse
-from sluicegate.worlds.one_network import OneNetwork
+from sluicegate.worlds.real.refusals import of_discipline
+from sluicegate.worlds.real.world import RealNetwork
 from sluicegate.worlds.world import Tell, check_alone
-
-if TYPE_CHECKING:
-    import polars as pl
-
-# slots that the slotted world simulates while a laboratory does a second, about
-_SLOTS_PER_S = 1e8
 
 
 @dataclass(frozen=True)
-class Kernel(OneNetwork[KernelRecord]):
+class Kernel(RealNetwork[KernelRecord]):
     """A Linux in virtual time, with its TCP and our disciplines as its qdiscs.
 
     Attributes:
-        congestion_control: Of all TCP flows, in place of the scenario's: any that the kernel has.
         here: On this machine's own kernel, as root and in real time, not in the laboratory.
         packets: File to write the packets to, of a scenario with one discipline and one
             replication; see `sluicegate.worlds.kernel.measure`.
@@ -48,7 +40,6 @@ class Kernel(OneNetwork[KernelRecord]):
         "(--world network)"
     )
 
-    congestion_control: str | None = None
     here: bool = False
     packets: Path | None = None
     ours: ClassVar[bool] = True
@@ -76,10 +67,6 @@ class Kernel(OneNetwork[KernelRecord]):
         if self.here:
             return own(scenario, discipline, kind=f"{KIND}{os.getpid()}", daemon=sluiced())
         return own(scenario, discipline)
-
-    def cost(self, scenario: NetworkScenario) -> float:
-        """About the time that the link takes."""
-        return _SLOTS_PER_S * scenario.duration_s * scenario.replications
 
     def run(
         self,
@@ -123,7 +110,3 @@ class Kernel(OneNetwork[KernelRecord]):
             "congestion control, packet size, ECN, starts, stops and sizes. The links to the "
             "router have no rate.",
         ]
-
-    def frames(self, records: Sequence[KernelRecord]) -> dict[str, pl.DataFrame]:
-        """The tables of the gate, by names of their own."""
-        return gate_frames(self.name, super().frames(records), records)

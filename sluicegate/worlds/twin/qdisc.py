@@ -18,7 +18,7 @@ from sluicegate.scenario import (
     ReplayFlows,
     Sfq,
 )
-from sluicegate.worlds.gate.refusals import of_discipline
+from sluicegate.worlds.real.refusals import of_discipline
 
 _BUILT_IN = ("pfifo", "bfifo", "pfifo_head_drop", "fq_codel")
 _TWINS = "drop_tail, red, ared, pie, codel, choke; codel with fq; drop_tail with sfq"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.job import SIDES, HostOutcome, Outcome, Side
 from sluicegate.testbed.tcp_info import COLUMNS
-from sluicegate.worlds.gate.outcome import (
+from sluicegate.worlds.real.outcome import (
     DatagramFlows,
     FlowSeries,
     Period,
@@ -22,7 +22,7 @@ from sluicegate.worlds.gate.outcome import (
     Tally,
     TcpFlows,
 )
-from sluicegate.worlds.gate.plan import Plan
+from sluicegate.worlds.real.plan import Plan
 
 _NS_PER_S = 1e9
 
@@ -93,7 +93,7 @@ class Flows:
         return np.asarray(other.received.stream_bytes[number])
 
     def _connections(self) -> pl.DataFrame:
-        """The looks at each TCP flow, as `GateRecord.connections` without the replication."""
+        """The looks at each TCP flow, as `RealRecord.connections` without the replication."""
         of = {place: flow for flow, place in enumerate(self._plan.streams)}
         frames = []
         for side, host in self._hosts.items():

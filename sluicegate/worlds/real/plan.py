@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -25,9 +24,7 @@ from sluicegate.testbed.job import (
     across,
     udp_headers,
 )
-from sluicegate.testbed.router import program
-from sluicegate.worlds.gate.refusals import MOST_FLOWS
-from sluicegate.worlds.gate.toml import toml
+from sluicegate.worlds.real.refusals import MOST_FLOWS
 
 # between two looks at the kernel's state of each connection
 INFO_S = 0.1
@@ -203,42 +200,3 @@ def _hosts(
 
     clients, servers = map(host, SIDES)
     return clients, servers
-
-
-def daemon(
-    scenario: NetworkScenario, discipline: Discipline, replication: int, ipv6: bool
-) -> RouterJob:
-    """What the daemon does in a replication."""
-    topology = scenario.topology
-    assert isinstance(topology, Dumbbell)
-    found = program()
-    assert found is not None
-    # there as fast as the nearest client's packets, and back with the rest of the round trip
-    ways_s = [
-        each + topology.delay_s + topology.server_delay_s for each in topology.client_delays_s
-    ]
-    delay_s = min(ways_s)
-    return RouterJob(
-        program=found,
-        scenario=alone(scenario, discipline),
-        rate_bps=topology.rate_bps,
-        delay_s=delay_s,
-        reverse_delays_s=[2 * way_s - delay_s for way_s in ways_s],
-        seed=scenario.seed + replication,
-        sample_s=scenario.sample_s,
-        ipv6=ipv6,
-    )
-
-
-def alone(scenario: NetworkScenario, discipline: Discipline) -> str:
-    """A scenario with one discipline, as TOML, for a daemon in another folder."""
-    table = scenario.replace(disciplines=[discipline]).table()
-    # a path in a file starts at the file's folder
-    for flows in table["flows"]:
-        if "capture" in flows:
-            flows["capture"] = str(Path(flows["capture"]).resolve())
-    own = [each["discipline"] for each in table["links"].values() if "discipline" in each]
-    for given in [*table["disciplines"], *own]:
-        if given["aqm"].endswith(".h"):
-            given["aqm"] = str(Path(given["aqm"]).resolve())
-    return toml(table)

@@ -1,0 +1,14 @@
+"""What the worlds of real packets have in common: `gate`, `kernel` and `twin`.
+
+Their hosts are those of `sluicegate.testbed`, and only the router differs.
+
+| module | what |
+| --- | --- |
+| `refusals` | which scenarios no such world can run |
+| `plan` | from a scenario to what clients and servers have to do |
+| `alone` | a scenario with one discipline, as `sluiced` reads it |
+| `counts` | from what the hosts and a router counted to the outcome of a replication |
+| `outcome` | that outcome, in the shape of the engine's |
+| `record` | records with the looks at each TCP connection |
+| `world` | the class that theirs inherit |
+"""
