@@ -9,7 +9,7 @@ import polars as pl
 
 from sluicegate.errors import SluiceError
 from sluicegate.flent.measurement import MEGABITS, PING, FloatArray, Measurement
-from sluicegate.scenario import DatagramFlows, Dumbbell, NetworkScenario, ReplayFlows
+from sluicegate.scenario import Dumbbell, NetworkScenario
 from sluicegate.worlds.gate.record import GateRecord
 from sluicegate.worlds.network.record import NetworkRecord
 
@@ -72,14 +72,16 @@ def packet_bytes(scenario: NetworkScenario) -> int:
         SluiceError: If flent's test has no such flows or topology.
     """
     problems = []
-    if not isinstance(scenario.topology, Dumbbell):
-        problems.append(f"topology.kind = {scenario.topology.kind} must be dumbbell")
+    topology = scenario.topology
+    clients = topology.clients if isinstance(topology, Dumbbell) else []
+    if not clients:
+        problems.append(f"topology.kind = {topology.kind} must be dumbbell")
     sizes = set()
     for number, (flows, pairs) in enumerate(zip(scenario.flows, scenario.pairs(), strict=True)):
-        if isinstance(flows, DatagramFlows | ReplayFlows):
+        if flows.tcp is None:
             continue
         sizes.add(flows.tcp.packet_bytes)
-        if not all(source.startswith("client") for source, _ in pairs):
+        if not all(source in clients for source, _ in pairs):
             problems.append(f"flows.{number} must lead from clients to servers")
     if len(sizes) != 1:
         problems.append("flows: tcp.packet_bytes must be one for all, of one TCP flow or more")

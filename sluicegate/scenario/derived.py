@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from sluicegate import _engine
 from sluicegate.registry import Aqm, PythonAqm
 from sluicegate.scenario.table import Table
 from sluicegate.traffic import Capture, Modulator
+
+if TYPE_CHECKING:
+    from sluicegate.scenario.network import Tcp
 
 
 class DisciplineBase(Table):
@@ -179,6 +182,20 @@ class TopologyBase(Table):
         return _engine.nodes(self)
 
 
+class DumbbellBase(TopologyBase):
+    """What follows from a dumb-bell."""
+
+    @cached_property
+    def clients(self) -> list[str]:
+        """Names of the clients, in the order of their delays."""
+        return [client for client, _ in self.routes["forward"]]
+
+    @cached_property
+    def servers(self) -> list[str]:
+        """Names of the servers, in the order of the clients that they talk to."""
+        return [server for _, server in self.routes["forward"]]
+
+
 class _ModulatedBase(Table):
     def modulator(self) -> Modulator:
         """The modulator itself."""
@@ -202,9 +219,29 @@ class _RecordedBase(Table):
         return Capture.read(self.capture)
 
 
+class FlowsBase(Table):
+    """What follows from flows of TCP. All kinds of flows have `tcp` and `packet_bytes`."""
+
+    tcp: Tcp
+
+    @property
+    def packet_bytes(self) -> int:
+        """Bytes of a full data packet."""
+        return self.tcp.packet_bytes
+
+
+class DatagramFlowsBase(Table):
+    """What follows from flows of datagrams."""
+
+    tcp: ClassVar[None] = None
+
+
 class ReplayArrivalsBase(_RecordedBase):
     """What follows from a capture that is replayed slot by slot."""
 
 
 class ReplayFlowsBase(_RecordedBase):
-    """What follows from a capture that is replayed in a network."""
+    """What follows from a capture that is replayed in a network: sizes of packets differ."""
+
+    tcp: ClassVar[None] = None
+    packet_bytes: ClassVar[None] = None

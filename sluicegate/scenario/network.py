@@ -11,6 +11,9 @@ from typing import ClassVar, Literal, TypeAlias
 
 from sluicegate.scenario.common import Discipline, Queue
 from sluicegate.scenario.derived import (
+    DatagramFlowsBase,
+    DumbbellBase,
+    FlowsBase,
     NetworkScenarioBase,
     ReplayFlowsBase,
     SelfSimilarBase,
@@ -26,7 +29,7 @@ GapKind: TypeAlias = Literal["constant", "exponential"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dumbbell(TopologyBase):
+class Dumbbell(DumbbellBase):
     """Clients, a router, the bottleneck, a router, servers: client i talks to server i.
 
     Nodes are `client0` and so on, `left`, `right`, `server0` and so on. Routes are `forward`, from
@@ -189,7 +192,7 @@ class Tcp(Table):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TcpFlows(Table):
+class TcpFlows(FlowsBase):
     """TCP flows that start once.
 
     Attributes:
@@ -313,7 +316,7 @@ Distribution: TypeAlias = Constant | Uniform | Exponential | Pareto
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShortTcpFlows(Table):
+class ShortTcpFlows(FlowsBase):
     """TCP flows that arrive one after the other; `count` streams of arrivals.
 
     Each stream is between one pair of nodes; several are distributed in turn over the pairs of the
@@ -353,7 +356,7 @@ class ShortTcpFlows(Table):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WebFlows(Table):
+class WebFlows(FlowsBase):
     """Users of the web: each fetches an object, thinks, and fetches the next.
 
     All fetches of a user share one connection, as since HTTP/1.1: after a pause its window is what
@@ -414,7 +417,7 @@ class SelfSimilar(SelfSimilarBase):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DatagramFlows(Table):
+class DatagramFlows(DatagramFlowsBase):
     """Datagrams (UDP) that nobody answers.
 
     Attributes:

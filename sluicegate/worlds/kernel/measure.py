@@ -19,7 +19,7 @@ from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.estimate import Measure
 from sluicegate.lab import kernel
 from sluicegate.lab.testbed import LabTestbed
-from sluicegate.scenario import DatagramFlows, Discipline, NetworkScenario, ReplayFlows
+from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.testbed.here import HereTestbed
 from sluicegate.worlds.kernel.packets import write_packets
 from sluicegate.worlds.kernel.plan import LayerOf, lab_plan
@@ -218,10 +218,6 @@ def _controls(scenario: NetworkScenario, congestion_control: str | None) -> list
     if congestion_control is not None:
         names = {congestion_control}
     else:
-        names = {
-            flows.tcp.congestion_control
-            for flows in scenario.flows
-            if not isinstance(flows, DatagramFlows | ReplayFlows)
-        }
+        names = {flows.tcp.congestion_control for flows in scenario.flows if flows.tcp is not None}
     # Reno is no module, and never was one
     return [f"tcp_{name}" for name in sorted(names - {"reno"})]

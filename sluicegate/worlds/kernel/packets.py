@@ -33,6 +33,7 @@ from sluicegate.testbed.job import (
 )
 from sluicegate.testbed.packets import HEADER_BYTES
 from sluicegate.worlds.kernel.seen import sources
+from sluicegate.worlds.real.hosts import hosts
 from sluicegate.worlds.real.plan import Plan
 
 _SUFFIXES = (".tr", ".pcapng")
@@ -190,7 +191,8 @@ class _FlowsOf:
         self, scenario: NetworkScenario, plan: Plan, outcome: Outcome, towards: Side
     ) -> None:
         self._towards = towards
-        self._nodes = scenario.topology.nodes
+        nodes = scenario.topology.nodes
+        self._nodes = {place: nodes.index(name) for name, place in hosts(scenario).items()}
         self._plan = plan
         self._streams = {place: flow for flow, place in enumerate(plan.streams)}
         first = len(plan.streams)
@@ -218,12 +220,9 @@ class _FlowsOf:
             payload = self._outcome[side].sent.streams[number].payload or 1
             count = self._in_packets(flow, row["headers"], back, payload)
             kind = "ack" if back else "tcp"
-        nodes = self._node(side, ends[0]), self._node(across(side), ends[1])
+        nodes = self._nodes[side, ends[0]], self._nodes[across(side), ends[1]]
         here, there = reversed(nodes) if back else nodes
         return _Told(kind, flow, f"{here}.{source} {there}.{sink}", count)
-
-    def _node(self, side: Side, place: int) -> int:
-        return self._nodes.index(f"{side.removesuffix('s')}{place}")
 
     def _in_packets(self, flow: int, headers: NDArray[np.uint8], back: bool, payload: int) -> int:
         """A sequence number, counted in packets from the SYN on, which has 0.

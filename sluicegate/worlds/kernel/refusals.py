@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sluicegate.errors import SluiceError
 from sluicegate.lab import kernel
 from sluicegate.report.numbers import plain_number
-from sluicegate.scenario import DatagramFlows, Dumbbell, NetworkScenario, ReplayFlows
+from sluicegate.scenario import Dumbbell, NetworkScenario
 from sluicegate.testbed.check import congestion_controls
 from sluicegate.worlds.real.refusals import of_flows, of_topology
 
@@ -54,11 +54,7 @@ def _of_links(scenario: NetworkScenario, where: str) -> Iterator[str]:
 
 
 def _of_speed(scenario: NetworkScenario, rate_bps: float) -> Iterator[str]:
-    sizes = [
-        flows.packet_bytes if isinstance(flows, DatagramFlows) else flows.tcp.packet_bytes
-        for flows in scenario.flows
-        if not isinstance(flows, ReplayFlows)
-    ]
+    sizes = [flows.packet_bytes for flows in scenario.flows if flows.packet_bytes is not None]
     if sizes and (per_s := rate_bps / 8 / min(sizes)) > _MOST_PACKETS_PER_S:
         yield (
             f"topology.rate_bps = {plain_number(rate_bps)}: {per_s:,.0f} packets/s must be at most "

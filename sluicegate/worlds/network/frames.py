@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sluicegate._engine import FlowSeries, PortSeries, Replication
-from sluicegate.scenario import DatagramFlows, Flows, NetworkScenario, ReplayFlows
+from sluicegate.scenario import NetworkScenario
 
 if TYPE_CHECKING:
     from sluicegate.worlds.network.record import NetworkRecord
@@ -57,19 +57,12 @@ def _outcomes(scenario: NetworkScenario, groups: pl.DataFrame, run: Replication)
 def _groups(scenario: NetworkScenario) -> pl.DataFrame:
     """A row for each of the engine's groups: one for each pair of nodes."""
     rows = [
-        {"group": place, "source": source, "sink": sink, "packet_bytes": _bytes(flows)}
+        {"group": place, "source": source, "sink": sink, "packet_bytes": flows.packet_bytes}
         for place, (flows, pairs) in enumerate(zip(scenario.flows, scenario.pairs(), strict=True))
         for source, sink in pairs
     ]
     types = {"group": pl.UInt32, "packet_bytes": pl.UInt32}
     return pl.DataFrame(rows, schema_overrides=types, infer_schema_length=None)
-
-
-def _bytes(flows: Flows) -> int | None:
-    """A data packet on the wire; None where they differ."""
-    if isinstance(flows, ReplayFlows):
-        return None
-    return flows.packet_bytes if isinstance(flows, DatagramFlows) else flows.tcp.packet_bytes
 
 
 def port_series_frame(series: Sequence[PortSeries], sample_s: float) -> pl.DataFrame:

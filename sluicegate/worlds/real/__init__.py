@@ -5,6 +5,7 @@ Their hosts are those of `sluicegate.testbed`, and only the router differs.
 | module | what |
 | --- | --- |
 | `refusals` | which scenarios no such world can run |
+| `hosts` | where the hosts of a scenario are |
 | `plan` | from a scenario to what clients and servers have to do |
 | `alone` | a scenario with one discipline, as `sluiced` reads it |
 | `counts` | from what the hosts and a router counted to the outcome of a replication |

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate import _engine
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import DatagramFlows, Discipline, Dumbbell, NetworkScenario, ReplayFlows
+from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
 from sluicegate.testbed.job import (
     SIDES,
     Datagrams,
@@ -24,15 +23,13 @@ from sluicegate.testbed.job import (
     across,
     udp_headers,
 )
+from sluicegate.worlds.real.hosts import Place, hosts
 from sluicegate.worlds.real.refusals import MOST_FLOWS
 
 # between two looks at the kernel's state of each connection
 INFO_S = 0.1
 _USUAL_MTU = 1500
 _NS_PER_S = 1e9
-
-# where a flow is: the side that sends it, and its place among those of that side
-Place: TypeAlias = tuple[Side, int]
 
 
 @dataclass(frozen=True)
@@ -97,7 +94,8 @@ def plan(
     places: list[Place] = []
     for flow in offered.tcp:
         group = groups[flow.group]
-        tcp = scenario.flows[group.number].tcp  # type: ignore[union-attr]
+        tcp = scenario.flows[group.number].tcp
+        assert tcp is not None
         places.append((group.side, len(streams[group.side])))
         control = congestion_control or tcp.congestion_control
         ends = group.source, group.sink
@@ -116,17 +114,12 @@ def plan(
 
 
 def _groups(scenario: NetworkScenario) -> list[_Group]:
-    def place(node: str) -> int:
-        return int(node.lstrip("abcdefghijklmnopqrstuvwxyz"))
-
+    places = hosts(scenario)
     return [
-        _Group(
-            number, "clients" if source.startswith("client") else "servers", place(source),
-            place(sink),
-        )
+        _Group(number, *places[source], places[sink][1])
         for number, pairs in enumerate(scenario.pairs())
         for source, sink in pairs
-    ]  # fmt: skip
+    ]
 
 
 def _first_times_s(offered: _engine.Offered) -> list[float | None]:
@@ -173,11 +166,7 @@ def _hosts(
     assert isinstance(topology, Dumbbell)
     sizes = [stream.packet_bytes for each in streams.values() for stream in each]
     sizes += [int(each.bytes.max()) for each in datagrams.values() if len(each.bytes)]
-    ecn = any(
-        flows.tcp.ecn
-        for flows in scenario.flows
-        if not isinstance(flows, DatagramFlows | ReplayFlows)
-    )
+    ecn = any(flows.tcp.ecn for flows in scenario.flows if flows.tcp is not None)
 
     def host(side: Side) -> HostJob:
         return HostJob(

@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sluicegate.registry import PythonAqm
-from sluicegate.scenario import (
-    DatagramFlows,
-    Discipline,
-    Dumbbell,
-    Flows,
-    NetworkScenario,
-    ReplayFlows,
-    WebFlows,
-)
-from sluicegate.testbed.job import tcp_headers, udp_headers
+from sluicegate.scenario import Discipline, Dumbbell, Flows, NetworkScenario
+from sluicegate.testbed.job import SIDES, Side, tcp_headers, udp_headers
+from sluicegate.worlds.real.hosts import hosts
 
 # the kernel takes no segment outside of these (TCP_MIN_MSS, MAX_TCP_WINDOW), without headers
 _SEGMENT_BYTES = (88, 32767)
@@ -31,7 +24,8 @@ def of_topology(scenario: NetworkScenario, where: str) -> Iterator[str]:
             "clients and servers"
         )
         return
-    backwards = any(_side(source) == "server" for pairs in scenario.pairs() for source, _ in pairs)
+    sides = _sides(scenario)
+    backwards = any(from_ == "servers" for pairs in sides for from_, _ in pairs)
     if (count := len(set(topology.client_delays_s))) > 1 and (topology.two_way or backwards):
         what = "two_way = true" if topology.two_way else "flows from servers to clients"
         yield (
@@ -58,39 +52,37 @@ def of_flows(
     scenario: NetworkScenario, congestion_control: str | None, known: Sequence[str], ipv6: bool
 ) -> Iterator[str]:
     """What real senders cannot send; `known` are the congestion controls of their kernel."""
-    for number, (flows, pairs) in enumerate(zip(scenario.flows, scenario.pairs(), strict=True)):
-        for problem in _of_group(flows, pairs, congestion_control, known, ipv6):
+    groups = zip(scenario.flows, scenario.pairs(), _sides(scenario), strict=True)
+    for number, (flows, pairs, sides) in enumerate(groups):
+        for (source, sink), (from_, to) in zip(pairs, sides, strict=True):
+            if {from_, to} != {*SIDES}:
+                yield (
+                    f"flows.{number}: {source} to {sink} must lead from clients to servers, or back"
+                )
+        for problem in _of_group(flows, congestion_control, known, ipv6):
             yield f"flows.{number}{problem}"
-    ecn = {
-        flows.tcp.ecn
-        for flows in scenario.flows
-        if not isinstance(flows, DatagramFlows | ReplayFlows)
-    }
+    ecn = {flows.tcp.ecn for flows in scenario.flows if flows.tcp is not None}
     if len(ecn) > 1:
         yield "flows: tcp.ecn must be the same for all: it is a setting of the whole host"
 
 
 def _of_group(
     flows: Flows,
-    pairs: list[tuple[str, str]],
     congestion_control: str | None,
     known: Sequence[str],
     ipv6: bool,
 ) -> Iterator[str]:
-    for source, sink in pairs:
-        if {_side(source), _side(sink)} != {"client", "server"}:
-            yield f": {source} to {sink} must lead from clients to servers, or back"
     if flows.count > MOST_FLOWS:
         yield f".count = {flows.count} must be at most {MOST_FLOWS}: each is a socket"
-    if isinstance(flows, WebFlows):
+    if flows.kind == "web":
         yield ".kind = web must be another: the gate's senders have no think times"
-    elif isinstance(flows, DatagramFlows):
-        if flows.packet_bytes < (least := udp_headers(ipv6)):
+    elif flows.tcp is None:
+        if flows.packet_bytes is not None and flows.packet_bytes < (least := udp_headers(ipv6)):
             yield (
                 f".packet_bytes = {flows.packet_bytes} must be at least {least}: headers "
                 "of IP and UDP"
             )
-    elif not isinstance(flows, ReplayFlows):
+    else:
         least, most = (each + tcp_headers(ipv6) for each in _SEGMENT_BYTES)
         if not least <= flows.tcp.packet_bytes <= most:
             yield (
@@ -105,5 +97,11 @@ def _of_group(
             )
 
 
-def _side(node: str) -> str:
-    return node.rstrip("0123456789")
+def _sides(scenario: NetworkScenario) -> list[list[tuple[Side | None, Side | None]]]:
+    """The sides of each group's pairs of nodes, sender first; None: the node is no host."""
+    places = hosts(scenario)
+
+    def side(node: str) -> Side | None:
+        return places[node][0] if node in places else None
+
+    return [[(side(source), side(sink)) for source, sink in pairs] for pairs in scenario.pairs()]

@@ -10,12 +10,10 @@ from itertools import pairwise
 from sluicegate.errors import SluiceError
 from sluicegate.registry import PythonAqm, Value
 from sluicegate.scenario import (
-    DatagramFlows,
     Discipline,
     Fifo,
     Fq,
     NetworkScenario,
-    ReplayFlows,
     Sfq,
 )
 from sluicegate.worlds.real.refusals import of_discipline
@@ -266,9 +264,5 @@ def _weight_log(min_packets: float, burst: int) -> int | None:
 
 def _packet_bytes(scenario: NetworkScenario) -> int:
     """Size of the packets: qdiscs that count bytes take thresholds of packets in them."""
-    sizes = [
-        flows.packet_bytes if isinstance(flows, DatagramFlows) else flows.tcp.packet_bytes
-        for flows in scenario.flows
-        if not isinstance(flows, ReplayFlows)
-    ]
+    sizes = [flows.packet_bytes for flows in scenario.flows if flows.packet_bytes is not None]
     return max(sizes, default=1500)
