@@ -310,6 +310,7 @@ def test_a_difference_is_relative_to_what_was_published():
     assert dataclasses.replace(row, published=None).difference is None
     assert row.cells({"b": "ms"}) == ["a", "b (ms)", "200", "201.0 ± 0.5", "+0.50 %"]
     assert row.cells({"c": "ms"})[1] == "b"
+    assert dataclasses.replace(row, measure="c").cells({"b": "s", "c": "ms"})[1] == "b (ms)"
 
 
 def test_a_repeated_reproduction_runs_nothing():

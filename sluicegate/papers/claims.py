@@ -8,7 +8,7 @@ one seed see the same flows, so two disciplines are compared by their difference
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -39,16 +39,23 @@ class Claim:
         where: Section, experiment or figure.
         verdict: Whether our figures confirm it.
         evidence: Our figures.
+        ours: Whether we say it, and not the paper.
     """
 
     text: str
     where: str
     verdict: Verdict
     evidence: str
+    ours: bool = False
 
     def summary(self) -> dict[str, str]:
         """The claim as types that JSON has."""
-        return asdict(self)
+        return {
+            "text": self.text,
+            "where": self.where,
+            "verdict": self.verdict,
+            "evidence": self.evidence,
+        }
 
     def cells(self) -> list[str]:
         """The claim as text, in the order of `CLAIMS_HEADER`."""
@@ -178,6 +185,11 @@ def judge(text: str, where: str, checks: Sequence[Check], note: str = "") -> Cla
     elif set(verdicts) == {"holds"}:
         verdict = "holds"
     return Claim(text, where, verdict, f"{_told(checks)}. {note}".strip())
+
+
+def ours(claim: Claim) -> Claim:
+    """The claim as a statement of ours, and not of the paper."""
+    return replace(claim, text=f"Ours: {claim.text}", ours=True)
 
 
 def _told(checks: Sequence[Check]) -> str:

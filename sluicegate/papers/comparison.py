@@ -18,7 +18,7 @@ from sluicegate.report.text import measure_text
 _DIGITS = 6
 # rows that a terminal shows
 _MOST_ROWS = 200
-# how a quantity begins, and its unit; losses and gains are shares
+# by measure; losses and gains are shares
 SLOTTED_UNITS = {
     "queue_mean": "packets",
     "queue_variance": "packets^2",
@@ -39,6 +39,8 @@ class Row:
         measured: Our figure.
         half_width: The figure after ±; None where there is none.
         predicted: Our figure in another world that predicts the measured one; None: there is none.
+        measure: What is compared, where rows of several quantities have the same measure; empty:
+            the quantity.
     """
 
     row: str
@@ -47,6 +49,7 @@ class Row:
     measured: float
     half_width: float | None
     predicted: Measure | None = None
+    measure: str = ""
 
     @property
     def difference(self) -> float | None:
@@ -67,13 +70,13 @@ class Row:
         }
 
     def cells(self, units: Mapping[str, str]) -> list[str]:
-        """The row as text, with the unit of a quantity that begins as one of `units`."""
+        """The row as text, with the unit of its measure, if `units` has it."""
         difference = self.difference
-        unit = next((f" ({units[name]})" for name in units if self.quantity.startswith(name)), "")
+        unit = units.get(self.measure or self.quantity)
         predicted = [] if self.predicted is None else [measure_text(self.predicted, _DIGITS)]
         return [
             self.row,
-            f"{self.quantity}{unit}",
+            f"{self.quantity} ({unit})" if unit else self.quantity,
             "" if self.published is None else f"{self.published:.7g}",
             *predicted,
             measure_text(Measure(self.measured, self.half_width, ""), _DIGITS),
@@ -81,9 +84,11 @@ class Row:
         ]
 
 
-def row_of(case: str, quantity: str, published: float | None, measure: Measure) -> Row:
-    """The row that sets a measure of a record beside a published figure."""
-    return Row(case, quantity, published, measure.value, measure.half_width)
+def row_of(
+    case: str, quantity: str, published: float | None, found: Measure, *, measure: str = ""
+) -> Row:
+    """The row that sets a measure of a record beside a published figure; see `Row`."""
+    return Row(case, quantity, published, found.value, found.half_width, measure=measure)
 
 
 class Plot(NamedTuple):
@@ -107,7 +112,7 @@ class Reproduction:
         column: Heading of our figures.
         predictor: Heading of another world's figures, in all rows; empty: there are none.
         spread: A sentence on the figure after ±.
-        units: How quantities begin, and their units; see `Row.cells`.
+        units: Of the measures of rows that have one; see `Row.cells`.
         remark: A sentence or two on the quantities, below the table.
         claims: What the paper says in words, each with a verdict.
         unjudged: Its statements that are not about figures; a sentence or two.

@@ -100,7 +100,8 @@ def reproduce(
         claims=[
             *claims(
                 {reading.name: by_case(found, reading) for reading in readings},
-                "kernel, both readings",
+                "kernel",
+                "both readings",
             )
         ],
         unjudged=UNJUDGED,

@@ -81,13 +81,13 @@ def repeat(
     ]
     in_worlds = {"network": worlds.predicted}
     judged = {
-        "network, all readings": (worlds.predicted, readings),
-        "network, first reading": (worlds.predicted, some[:1]),
+        ("network", "all readings"): (worlds.predicted, readings),
+        ("network", "first reading"): (worlds.predicted, some[:1]),
     }
     if worlds.measured is not None:
         in_worlds["gate"] = worlds.measured.found
-        judged["gate, all measured readings"] = (worlds.measured.found, some)
-        judged["gate, first reading"] = (worlds.measured.found, some[:1])
+        judged["gate", "all measured readings"] = (worlds.measured.found, some)
+        judged["gate", "first reading"] = (worlds.measured.found, some[:1])
     return Reproduction(
         paper=PAPER,
         rows=rows,
@@ -106,8 +106,8 @@ def repeat(
         predictor="network" if worlds.measured else "",
         claims=[
             claim
-            for where, (found, those) in judged.items()
-            for claim in claims({each.name: by_case(found, each) for each in those}, where)
+            for (world, which), (found, those) in judged.items()
+            for claim in claims({each.name: by_case(found, each) for each in those}, world, which)
         ],
         unjudged=UNJUDGED,
     )
@@ -137,7 +137,8 @@ def rows_of(
                 beside,
                 case,
                 case.reading.name,
-                f"{quantity.name}, {case.traffic}, {case.algorithm}, {case.victim}",
+                quantity.name,
+                f"{case.traffic}, {case.algorithm}, {case.victim}",
                 _PRINTED.get((case.traffic, case.algorithm, quantity)),
                 measure=quantity.measure,
                 scale=quantity.scale,

@@ -43,16 +43,17 @@ class Sentence(NamedTuple):
     check: Callable[[Cases], Check]
 
 
-def claims(by_reading: Mapping[str, Cases], where: str) -> Iterator[Claim]:
+def claims(by_reading: Mapping[str, Cases], world: str, which: str) -> Iterator[Claim]:
     """Every sentence under all readings.
 
     Args:
         by_reading: The cases, by the name of the reading.
-        where: The world that they are from, and which readings these are.
+        world: The one that they are from.
+        which: Which readings these are.
     """
-    for sentence in SENTENCES[where.partition(",")[0]]:
+    for sentence in SENTENCES[world]:
         checks = {name: sentence.check(cases) for name, cases in by_reading.items()}
-        yield survives(sentence.text, f"section V, {where}", checks)
+        yield survives(sentence.text, f"section V, {world}, {which}", checks)
 
 
 def _gain(cases: Cases, traffic: Traffic, algorithm: str, name: str = "delay_mean") -> FloatArray:

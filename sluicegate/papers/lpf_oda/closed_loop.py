@@ -87,17 +87,19 @@ def _rows(reading: str, pair: Pair) -> Iterator[Row]:
     for by, of in RESPONSES.items():
         for name in FILTERS:
             response = student(of(pair[name]))
-            yield row_of(reading, f"response_time {by}, {name}", RESPONSE_S[name], response)
+            quantity = f"response_time {by}, {name}"
+            yield row_of(reading, quantity, RESPONSE_S[name], response, measure="response_time")
         sooner = ratio_of_means(of(pair[LPF]), of(pair[ODA]))
         yield row_of(reading, f"times sooner {by}", TIMES_SOONER, sooner)
     for time_s, published in THROUGHPUTS.items():
         found = {name: pair[name].throughput(time_s) for name in FILTERS}
         for name, values in found.items():
             quantity = f"throughput at {time_s:g} s, {name}"
-            yield row_of(reading, quantity, published[name], student(values))
+            yield row_of(reading, quantity, published[name], student(values), measure="throughput")
         times = ratio_of_means(found[ODA], found[LPF])
         gain = Measure(times.value - 1, times.half_width, "")
         yield row_of(reading, f"gain in throughput at {time_s:g} s", GAINS[time_s], gain)
     for quantity, of in _MEASURES.items():
         for name in FILTERS:
-            yield row_of(reading, f"{quantity}, {name}", None, student(of(pair[name])))
+            it = student(of(pair[name]))
+            yield row_of(reading, f"{quantity}, {name}", None, it, measure=quantity)

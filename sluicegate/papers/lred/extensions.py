@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sluicegate.papers.claims import Claim, against, judge, less, more, near_one
+from sluicegate.papers.claims import Claim, against, judge, less, more, near_one, ours
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred.experiment5 import FLOWS, R_MAX, RATES
 from sluicegate.papers.lred.measured import (
@@ -81,7 +81,7 @@ def _noisy(reading: Reading) -> ShortTcpFlows:
 
 def claims(records: Records) -> list[Claim]:
     """Statements of ours, judged like the paper's."""
-    return [*_of_marks(records), *_of_noise(records)]
+    return [ours(claim) for claim in (*_of_marks(records), *_of_noise(records))]
 
 
 def _of_marks(records: Records) -> Iterator[Claim]:
@@ -90,7 +90,7 @@ def _of_marks(records: Records) -> Iterator[Claim]:
         ("has more goodput", "goodput", more),
     ):
         yield judge(
-            f"Ours: with marks instead of drops LRED {text}.",
+            f"with marks instead of drops LRED {text}.",
             _WHERE,
             [
                 check
@@ -105,7 +105,7 @@ def _of_marks(records: Records) -> Iterator[Claim]:
             ],
         )
     yield judge(
-        "Ours: with marks, too, LRED holds the queue at q0.",
+        "with marks, too, LRED holds the queue at q0.",
         _WHERE,
         [
             near_one(
@@ -120,14 +120,14 @@ def _of_marks(records: Records) -> Iterator[Claim]:
 
 def _of_noise(records: Records) -> Iterator[Claim]:
     yield judge(
-        "Ours: with fGn arrivals of short flows LRED still has the faster response.",
+        "with fGn arrivals of short flows LRED still has the faster response.",
         _WHERE,
         responds_faster(records, _FGN),
     )
     yield from lred_ahead(
         records,
         [_FGN],
-        "Ours: with fGn arrivals of short flows LRED still outperforms PI, PI* and REM",
+        "with fGn arrivals of short flows LRED still outperforms PI, PI* and REM",
         _WHERE,
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sluicegate.papers.claims import Claim
 
 # losses are shares; names of times end with their unit
-UNITS = {"goodput": "packets/s", "queue": "packets"}
+UNITS = {"goodput": "packets/s", "queue_mean": "packets", "queue_deviation": "packets"}
 REMARK = (
     "All of the whole run, start included; goodput is of TCP and datagrams. A response time is the "
     "first time from which the mean queue over 5 s stays within half and one and a half of q0 for "

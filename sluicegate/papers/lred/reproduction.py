@@ -106,7 +106,7 @@ def reproduce(
     return Reproduction(
         paper=PAPER,
         rows=[row for part in parts for row in part.rows],
-        findings=findings([claim for claim in claims if not claim.text.startswith("Ours")]),
+        findings=findings([claim for claim in claims if not claim.ours]),
         choices=CHOICES,
         plots=[plot for part in parts for plot in part.plots],
         units=UNITS,

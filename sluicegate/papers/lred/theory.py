@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sluicegate.errors import SluiceError
-from sluicegate.papers.claims import Check, Claim, judge
+from sluicegate.papers.claims import Check, Claim, judge, ours
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred import bounds
 from sluicegate.papers.lred.lemmas import lemma_claims
@@ -84,11 +84,13 @@ def _of_example() -> Iterator[Claim]:
     }
     for name, words in models.items():
         loop = _loop(_EXAMPLE, lred(), name)
-        yield judge(
-            f"Ours: {words} stable in the example, too.",
-            "sec. 5.1",
-            [_verdict("LRED", loop, stable=True)],
-            f"The greatest stable beta there: {BETA * (loop.margins.gain or np.nan):.3g}.",
+        yield ours(
+            judge(
+                f"{words} stable in the example, too.",
+                "sec. 5.1",
+                [_verdict("LRED", loop, stable=True)],
+                f"The greatest stable beta there: {BETA * (loop.margins.gain or np.nan):.3g}.",
+            )
         )
 
 
@@ -131,17 +133,19 @@ def _of_light_case() -> Iterator[Claim]:
         "reduced": "equations 7 and 8 say",
     }
     for name, words in models.items():
-        yield judge(
-            f"Ours: {words} of the light case what was seen: REM oscillates, LRED, PI and PI* do "
-            "not.",
-            "sec. 4, experiment 2",
-            [
-                _verdict(discipline.name, _loop(network, discipline, name), stable)
-                for discipline, stable in seen
-            ],
-            "PI* is designed with a round trip that follows the queue; with a constant one it is "
-            "unstable with any gain, since its zero cancels TCP's pole and leaves a double "
-            "integrator with delay.",
+        yield ours(
+            judge(
+                f"{words} of the light case what was seen: REM oscillates, LRED, PI and PI* do "
+                "not.",
+                "sec. 4, experiment 2",
+                [
+                    _verdict(discipline.name, _loop(network, discipline, name), stable)
+                    for discipline, stable in seen
+                ],
+                "PI* is designed with a round trip that follows the queue; with a constant one it "
+                "is unstable with any gain, since its zero cancels TCP's pole and leaves a double "
+                "integrator with delay.",
+            )
         )
 
 

@@ -21,9 +21,12 @@ from sluicegate.worlds.network.world import Network
 _SHOWN = (Reading(), Reading(like="text", limit=2, rate_mbps=5.0, spacing_s=0.0))
 # utilization and the loss ratio are shares
 _UNITS = {
-    "queue": "packets",
-    "throughput": "Mb/s",
-    "delay": "ms",
+    "queue_max": "packets",
+    "queue_min": "packets",
+    "throughput_max": "Mb/s",
+    "throughput_min": "Mb/s",
+    "delay_max": "ms",
+    "delay_min": "ms",
     "sent": "packets",
     "lost": "packets",
 }
@@ -97,7 +100,8 @@ def _cost() -> float:
 def _rows(reading: str, trio: Trio) -> Iterator[Row]:
     for quantity, published in TABLE_2.items():
         for name, figure in zip(ALGORITHMS, published, strict=True):
-            yield row_of(reading, f"{quantity}, {name}", figure, _measured(trio[name], quantity))
+            found = _measured(trio[name], quantity)
+            yield row_of(reading, f"{quantity}, {name}", figure, found, measure=quantity)
 
 
 def _measured(found: Outcome, quantity: str) -> Measure:

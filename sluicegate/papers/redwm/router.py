@@ -64,12 +64,12 @@ def repeat(
     shown = dict.fromkeys(some if worlds.measured else [near, *some])
     rows = [each for reading in shown for each in _rows(worlds, reading)]
     judged = {
-        "network, all readings": (worlds.predicted, readings),
-        "network, nearest reading": (worlds.predicted, [near]),
+        ("network", "all readings"): (worlds.predicted, readings),
+        ("network", "nearest reading"): (worlds.predicted, [near]),
     }
     if worlds.measured is not None:
-        judged["gate, all measured readings"] = (worlds.measured.found, some)
-        judged["gate, first reading"] = (worlds.measured.found, some[:1])
+        judged["gate", "all measured readings"] = (worlds.measured.found, some)
+        judged["gate", "first reading"] = (worlds.measured.found, some[:1])
     return Reproduction(
         paper=PAPER,
         rows=rows,
@@ -85,8 +85,8 @@ def repeat(
         predictor="network" if worlds.measured else "",
         claims=[
             claim
-            for where, (found, those) in judged.items()
-            for claim in claims({each.name: _table(found, each) for each in those}, where)
+            for (world, which), (found, those) in judged.items()
+            for claim in claims({each.name: _table(found, each) for each in those}, world, which)
         ],
         unjudged=UNJUDGED,
     )
@@ -165,7 +165,8 @@ def _rows(worlds: Worlds[Case], reading: Reading) -> Iterator[Row]:
                 worlds.beside,
                 case,
                 reading.name,
-                f"{column.quantity}, {published.name}",
+                column.quantity,
+                published.name,
                 getattr(published, name),
                 measure=column.measure,
                 scale=column.scale,

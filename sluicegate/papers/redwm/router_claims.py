@@ -34,16 +34,17 @@ class Sentence(NamedTuple):
     check: Callable[[Rows], Check]
 
 
-def claims(by_reading: Mapping[str, Rows], where: str) -> Iterator[Claim]:
+def claims(by_reading: Mapping[str, Rows], world: str, which: str) -> Iterator[Claim]:
     """Every sentence under all readings.
 
     Args:
         by_reading: The rows of table 1, by the name of the reading.
-        where: The world that they are from, and which readings these are.
+        world: The one that they are from.
+        which: Which readings these are.
     """
-    for sentence in SENTENCES[where.partition(",")[0]]:
+    for sentence in SENTENCES[world]:
         checks = {name: sentence.check(rows) for name, rows in by_reading.items()}
-        yield survives(sentence.text, f"section 6, {where}", checks)
+        yield survives(sentence.text, f"section 6, {world}, {which}", checks)
 
 
 def _delay_s(rows: Rows, traffic: Traffic, algorithm: str) -> FloatArray:

@@ -120,7 +120,8 @@ def _our_rows(optimum: Optimum, ours: Mapping[float, Record], scores: Scores) ->
                 theirs = scores[DRAWN, setting]
                 more = paired(theirs.values("delay_mean"), record.values("delay_mean"))
                 assert more is not None
-                yield row_of(case, f"delay_mean of {setting.name} minus ours", None, more)
+                quantity = f"delay_mean of {setting.name} minus ours"
+                yield row_of(case, quantity, None, more, measure="delay_mean")
 
 
 def _against_exact(exact: Mapping[float, Record], scores: Scores) -> Iterator[str]:

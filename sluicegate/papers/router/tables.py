@@ -22,6 +22,7 @@ def row(
     case: K,
     name: str,
     quantity: str,
+    of: str,
     published: float | None,
     *,
     measure: str,
@@ -34,14 +35,23 @@ def row(
         beside: What another world predicts of them; empty if none does.
         case: Which case.
         name: Name of the case.
-        quantity: What the figure is called; up to the first comma, what is measured.
+        quantity: What is measured.
+        of: Of what, as the row says it.
         published: The paper's; None where it prints none.
         measure: Of records.
         scale: Factor from the measure to the row's unit.
     """
     found = student(scale * here[case][measure])
     predicted = student(scale * beside[case][measure]) if beside else None
-    return Row(name, quantity, published, found.value, found.half_width, predicted)
+    return Row(
+        name,
+        f"{quantity}, {of}",
+        published,
+        found.value,
+        found.half_width,
+        predicted,
+        measure=quantity,
+    )
 
 
 def agreement(rows: Sequence[Row]) -> Iterator[str]:
@@ -49,7 +59,7 @@ def agreement(rows: Sequence[Row]) -> Iterator[str]:
     found: dict[str, list[tuple[Row, Measure]]] = {}
     for row in rows:
         if row.predicted is not None:
-            found.setdefault(row.quantity.partition(",")[0], []).append((row, row.predicted))
+            found.setdefault(row.measure, []).append((row, row.predicted))
     for quantity, pairs in found.items():
         near = sum(abs(row.measured - at.value) <= _NEAR * abs(at.value) for row, at in pairs)
         over = sum(_overlap(row, at) for row, at in pairs)
