@@ -71,6 +71,32 @@ def _of_each(rows: Sequence[FloatArray], of: Callable[[FloatArray], Any]) -> Flo
     return np.array([of(row) if len(row) else np.nan for row in rows], dtype=np.float64)
 
 
+# only where a flow ended
+COMPLETIONS: list[Definition[FlowCounts]] = [
+    Definition(
+        "completion_mean",
+        "completion",
+        SECONDS,
+        r"\bar c",
+        "mean time from a TCP flow's start until its application had ended and all that it sent "
+        "was acknowledged, of the flows that came to that; only where one did",
+        lambda c: _of_each(c.completions_s, np.mean),
+    ),
+    Definition(
+        "completion_p99",
+        "p99 completion",
+        SECONDS,
+        r"\inf \{t : F_c(t) \ge 0.99\}",
+        "the time that 99 % of these do not exceed",
+        lambda c: _of_each(
+            c.completions_s, lambda row: np.quantile(row, 0.99, method="inverted_cdf")
+        ),
+    ),
+]
+# only where such packets came
+OF_TCP = _of_kind("tcp", "TCP", "the data packets of TCP flows", lambda c: c.tcp)
+OF_DATAGRAMS = _of_kind("datagram", "datagrams", "the datagrams", lambda c: c.datagrams)
+
 FLOWS: list[Definition[FlowCounts]] = [
     Definition(
         "goodput",
@@ -104,25 +130,7 @@ FLOWS: list[Definition[FlowCounts]] = [
         "retransmission timers that ran out",
         lambda c: c.timeouts / c.duration_s,
     ),
-    Definition(
-        "completion_mean",
-        "completion",
-        SECONDS,
-        r"\bar c",
-        "mean time from a TCP flow's start until its application had ended and all that it sent "
-        "was acknowledged, of the flows that came to that; only where one did",
-        lambda c: _of_each(c.completions_s, np.mean),
-    ),
-    Definition(
-        "completion_p99",
-        "p99 completion",
-        SECONDS,
-        r"\inf \{t : F_c(t) \ge 0.99\}",
-        "the time that 99 % of these do not exceed",
-        lambda c: _of_each(
-            c.completions_s, lambda row: np.quantile(row, 0.99, method="inverted_cdf")
-        ),
-    ),
+    *COMPLETIONS,
     Definition(
         "fairness",
         "max-min fairness",
@@ -133,7 +141,7 @@ FLOWS: list[Definition[FlowCounts]] = [
         "others the same",
         lambda c: np.array(list(map(demand_fairness, c.rates, c.demands))),
     ),
-    *_of_kind("tcp", "TCP", "the data packets of TCP flows", lambda c: c.tcp),
-    *_of_kind("datagram", "datagrams", "the datagrams", lambda c: c.datagrams),
+    *OF_TCP,
+    *OF_DATAGRAMS,
     *WIRES,
 ]

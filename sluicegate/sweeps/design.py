@@ -82,6 +82,11 @@ class Range:
         return cls(text.strip(), first, last, count, bool(found[6]))
 
     @property
+    def ends(self) -> str:
+        """As it was written, without a count."""
+        return self.text.partition(":")[0]
+
+    @property
     def is_whole(self) -> bool:
         """Whether its values are whole numbers."""
         return isinstance(self.first, int) and isinstance(self.last, int)
@@ -110,8 +115,7 @@ class Range:
         return round(value) if self.is_whole else float(value)
 
     def _with_count(self) -> str:
-        ends = self.text.partition(":")[0]
-        return f"{ends}:5:log" if self.log else f"{ends}:5"
+        return f"{self.ends}:5:log" if self.log else f"{self.ends}:5"
 
 
 @dataclass(frozen=True)
@@ -238,8 +242,9 @@ def _latin_hypercube(found: Sequence[Variable], count: int, seed: int) -> list[P
         raise SluiceError(f"points = {count} must be between 1 and {_MOST_POINTS:,}")
     for each in found:
         if isinstance(each.given, Range) and each.given.count is not None:
-            ends = each.given.text.partition(":")[0]
-            raise SluiceError(f"{each.name} = {each.given.text} must have no count here: {ends}")
+            raise SluiceError(
+                f"{each.name} = {each.given.text} must have no count here: {each.given.ends}"
+            )
     shares = LatinHypercube(len(found), rng=np.random.default_rng(seed)).random(count)
     return [
         _joined([each.at(float(share)) for each, share in zip(found, row, strict=True)])

@@ -148,10 +148,9 @@ def _check(problem: Problem, method: Method, name: str) -> None:
     method.check(problem)
     for axis in problem.axes:
         if axis.range.count is not None and not method.starts:
-            ends = axis.range.text.partition(":")[0]
             raise SluiceError(
                 f"{axis.name} = {axis.range.text} must have no count with method = {name}, which "
-                f"has no starts: {ends}"
+                f"has no starts: {axis.range.ends}"
             )
 
 

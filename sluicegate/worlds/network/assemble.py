@@ -13,6 +13,7 @@ from sluicegate._engine import Period, Replication, TcpFlows
 from sluicegate.counts import FlowCounts, KindCounts, QueueCounts, WireCounts, shares
 from sluicegate.estimate import Measure, of_each, over_replications
 from sluicegate.measures import BETWEEN, FLOWS, QUEUE, WIRES, Definition
+from sluicegate.measures.flows import COMPLETIONS, OF_DATAGRAMS, OF_TCP
 from sluicegate.record import FloatArray
 from sluicegate.scenario import NetworkScenario
 from sluicegate.worlds.network import classes
@@ -132,15 +133,14 @@ class _Counted:
 
     def _flow_definitions(self) -> list[Definition[FlowCounts]]:
         """Nothing is said of completions where there are none, nor of kinds without packets."""
-        there = {
-            "completion": any(map(len, self.flows.completions_s)),
-            "tcp": _came(self.flows.tcp),
-            "datagram_loss": _came(self.flows.datagrams),
-            "datagram_delay": _came(self.flows.datagrams),
-            "wire": self.flows.wires is not None,
-        }
-        absent = tuple(start for start, is_there in there.items() if not is_there)
-        return [each for each in FLOWS if not each.name.startswith(absent)]
+        parts = (
+            (COMPLETIONS, any(map(len, self.flows.completions_s))),
+            (OF_TCP, _came(self.flows.tcp)),
+            (OF_DATAGRAMS, _came(self.flows.datagrams)),
+            (WIRES, self.flows.wires is not None),
+        )
+        absent = {each.name for part, is_there in parts if not is_there for each in part}
+        return [each for each in FLOWS if each.name not in absent]
 
     def uncounted(self, names: Sequence[str]) -> list[str]:
         """What was not counted of these classes, and of the kinds of packets, as in `Record`."""
