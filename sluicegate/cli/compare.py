@@ -22,24 +22,14 @@ from sluicegate.files import make_folder
 from sluicegate.record import methods, names
 from sluicegate.report.folder import check_folder, write_report
 from sluicegate.report.tables import comparison_table
-from sluicegate.worlds import AnyScenario, AnyWorld, of_scenario, with_settings
-from sluicegate.worlds import world as world_class
+from sluicegate.worlds import AnyScenario, AnyWorld
 
 
+@options.of_worlds(one_run=True)
 def compare(
     scenario: options.ScenarioFile,
     aqm: options.Aqms = None,
-    world: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="slotted simulates, chain solves exactly; both may be given. For scenarios with a "
-            "topology: network simulates, gate measures with real packets, kernel measures "
-            "our qdisc in a Linux in virtual time, twin measures Linux's own qdisc there. If not "
-            "given: slotted or network.",
-            show_default=False,
-        ),
-    ] = None,
+    world: options.Worlds = None,
     out: options.Out = options.REPORT,
     slots: options.Slots = None,
     replications: options.Replications = None,
@@ -59,24 +49,8 @@ def compare(
     ] = True,
     decisions: options.Decisions = None,
     fresh: options.Fresh = False,
-    here: Annotated[
-        bool,
-        typer.Option(
-            "--here",
-            help="For the worlds kernel and twin: on this machine's own kernel, as root, in real "
-            "time.",
-        ),
-    ] = False,
-    qdisc: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WORDS",
-            help="For the world twin: a qdisc as tc takes it, such as 'cake unlimited', instead of "
-            "the discipline's twin.",
-            show_default=False,
-        ),
-    ] = None,
-    packets: options.Packets = None,
+    *,
+    settings: options.Settings,
 ) -> None:
     """Compare disciplines on one scenario: prints a table, and writes a report with plots.
 
@@ -86,19 +60,20 @@ def compare(
     """
     if report:
         require("matplotlib", "the page of its results (left out with --no-report)")
+    packets = settings["packets"]
+    one_run = packets is not None or decisions is not None
     changed = options.changes(
         aqm=aqm or [],
         slots=slots,
-        replications="1" if replications is None and (packets or decisions) else replications,
+        replications="1" if replications is None and one_run else replications,
         seed=seed,
         duration=duration,
     )
     chosen = options.scenario(scenario, changed)
     columns = options.measures(measures, chosen.classes())
-    kinds = [world_class(name) for name in world or []] or of_scenario(chosen)[:1]
-    if packets is not None and len(kinds) > 1:
-        raise UsageError(f"--packets takes one world, but {len(kinds)} are given")
-    worlds = with_settings(kinds, here=here or None, qdisc=qdisc, packets=packets)
+    if packets is not None and world is not None and len(world) > 1:
+        raise UsageError(f"--packets takes one world, but {len(world)} are given")
+    worlds = options.worlds(world, chosen, settings)
     if decisions is not None:
         worlds = [each.logged(decisions) for each in worlds]
     show(

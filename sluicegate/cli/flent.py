@@ -18,10 +18,10 @@ from sluicegate.extras import require
 from sluicegate.flent import Measurement, of_record, packet_bytes, summary_rows
 from sluicegate.report.terminal import terminal_table
 from sluicegate.scenario import NetworkScenario
-from sluicegate.worlds import world as world_class
 from sluicegate.worlds.network.record import NetworkRecord
 
 
+@options.of_worlds(one_run=False)
 def flent(
     scenario: options.ScenarioFile,
     beside: Annotated[
@@ -37,20 +37,14 @@ def flent(
         typer.Option(help="Which flows of these files cross the bottleneck."),
     ] = "upload",
     aqm: options.Aqms = None,
-    world: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="network simulates, gate measures with real packets; both may be given. If not "
-            "given: network.",
-            show_default=False,
-        ),
-    ] = None,
+    world: options.Worlds = None,
     out: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Folder for the page and flent's files.")
     ] = Path("sluice-flent"),
     seed: options.Seed = None,
     duration: options.Duration = None,
+    *,
+    settings: options.Settings,
 ) -> None:
     """Run a scenario once as flent's test tcp_nup, beside what flent has measured elsewhere.
 
@@ -69,7 +63,7 @@ def flent(
     given = [Measurement.read(path) for path in beside or []]
     for each in given:
         each.throughput_mbps(direction)
-    worlds = [world_class(name)() for name in world or ["network"]]
+    worlds = options.worlds(world, chosen, settings)
     with progress(len(chosen.disciplines) * len(worlds)) as watch:
         comparison = compare(chosen, world=worlds, watch=watch)
     records = [each for each in comparison.records if isinstance(each, NetworkRecord)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -17,7 +19,17 @@ from sluicegate.errors import SluiceError, UsageError
 from sluicegate.measures import check_classes, check_names
 from sluicegate.registry import aqms
 from sluicegate.scenario import load
-from sluicegate.worlds import AnyScenario, takers
+from sluicegate.worlds import (
+    NAMES,
+    AnyScenario,
+    AnyWorld,
+    Option,
+    of_scenario,
+    takers,
+    with_settings,
+)
+from sluicegate.worlds import options as options_of
+from sluicegate.worlds import world as world_class
 
 ScenarioFile = Annotated[
     Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario.", show_default=False)
@@ -84,16 +96,28 @@ Measures = Annotated[
 ]
 REPORT = Path("sluice-report")
 Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the report and its data.")]
-Packets = Annotated[
-    Path | None,
+_WORLDS = (
+    "slotted simulates, chain solves exactly. For scenarios with a topology: network simulates, "
+    "gate measures with real packets, kernel measures our qdisc in a Linux in virtual time, twin "
+    "measures Linux's own qdisc there. If not given: slotted or network."
+)
+World = Annotated[
+    str | None,
     typer.Option(
-        "--packets",
-        metavar="FILE",
-        help="Write the packets of one replication of a network to this file: FILE.tr is a trace "
-        "as ns-2's, FILE.pcapng a capture.",
+        autocompletion=lambda: list(NAMES), metavar="NAME", help=_WORLDS, show_default=False
+    ),
+]
+Worlds = Annotated[
+    list[str] | None,
+    typer.Option(
+        autocompletion=lambda: list(NAMES),
+        metavar="NAME",
+        help=f"{_WORLDS} May be repeated.",
         show_default=False,
     ),
 ]
+# of worlds, as they were given: see `of_worlds`
+Settings: TypeAlias = Mapping[str, Any]
 Decisions = Annotated[
     Path | None,
     typer.Option(
@@ -185,6 +209,73 @@ YScale = Annotated[
         show_default=False,
     ),
 ]
+
+
+def of_worlds(
+    *, one_run: bool, names: Sequence[str] = NAMES
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options that worlds declare; it takes their values as `settings`.
+
+    Args:
+        one_run: Whether it runs each discipline once: it then has options that name a file, too.
+        names: The worlds that it can use.
+    """
+    offered = {
+        name: (option, able)
+        for name, (option, able) in options_of(names).items()
+        if one_run or not option.of_one_run
+    }
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        @wraps(function)
+        def command(**given: Any) -> None:
+            settings = {name: given.pop(name) for name in offered}
+            function(**given, settings=settings)
+
+        own = inspect.signature(function, eval_str=True).parameters.values()
+        command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [
+                *(each for each in own if each.name != "settings"),
+                *(
+                    _parameter(name, option, able if len(names) > 1 else [])
+                    for name, (option, able) in offered.items()
+                ),
+            ]
+        )
+        return command
+
+    return decorate
+
+
+def _parameter(name: str, option: Option, worlds: Sequence[str]) -> inspect.Parameter:
+    """The parameter of a command that Typer makes an option of."""
+    help = option.help[0].upper() + option.help[1:]
+    if worlds:
+        *others, last = worlds
+        told = f"worlds {', '.join(others)} and {last}" if others else f"world {last}"
+        help = f"For the {told}: {option.help}"
+    flag = f"--{name.replace('_', '-')}"
+    is_flag = option.kind is bool
+    kind: Any = bool if is_flag else option.kind | None
+    info = typer.Option(flag, metavar=option.metavar or None, help=help, show_default=False)
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=False if is_flag else None,
+        annotation=Annotated[kind, info],
+    )
+
+
+def worlds(
+    named: Sequence[str] | None, scenario: AnyScenario, settings: Settings
+) -> list[AnyWorld]:
+    """The worlds that were named, or else the usual one of the scenario, with their settings.
+
+    Raises:
+        SluiceError: If there is no such world, or if none of them has a setting that is given.
+    """
+    kinds = [world_class(name) for name in named or []] or of_scenario(scenario)[:1]
+    return with_settings(kinds, settings)
 
 
 def measures(text: str | None, classes: Sequence[str] | None = None) -> list[str]:

@@ -16,9 +16,9 @@ from sluicegate.errors import SluiceError, UsageError
 from sluicegate.report.tables import record_rows
 from sluicegate.report.terminal import terminal_table
 from sluicegate.scenario import Scenario
-from sluicegate.worlds import of_scenario, with_settings
 
 
+@options.of_worlds(one_run=True)
 def simulate(
     scenario: Annotated[
         Path | None,
@@ -55,15 +55,19 @@ def simulate(
     threads: options.Threads = None,
     measures: options.Measures = None,
     json: options.Json = None,
-    packets: options.Packets = None,
     decisions: options.Decisions = None,
     fresh: options.Fresh = False,
+    world: options.World = None,
+    *,
+    settings: options.Settings,
 ) -> None:
     """Run one discipline and print its measures with their 95 % confidence intervals."""
+    packets = settings["packets"]
+    one_run = packets is not None or decisions is not None
     changed = options.changes(
         aqm=[] if aqm is None else [aqm],
         slots=slots,
-        replications="1" if replications is None and (packets or decisions) else replications,
+        replications="1" if replications is None and one_run else replications,
         seed=seed,
         duration=duration,
         arrivals=arrivals,
@@ -76,10 +80,10 @@ def simulate(
             f"{scenario}: there are {count} disciplines; choose with --aqm, or use sluice compare"
         )
     with progress(1) as watch:
-        (world,) = with_settings(of_scenario(chosen)[:1], packets=packets)
+        (where,) = options.worlds([world] if world else None, chosen, settings)
         if decisions is not None:
-            world = world.logged(decisions)
-        comparison = compare(chosen, world=world, threads=threads, watch=watch, fresh=fresh)
+            where = where.logged(decisions)
+        comparison = compare(chosen, world=where, threads=threads, watch=watch, fresh=fresh)
     (record,), (judged,) = comparison.records, comparison.worlds
     screen = console()
     screen.print(f"[bold]{escape(record.discipline)}[/]")

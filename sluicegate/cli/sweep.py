@@ -21,6 +21,7 @@ from sluicegate.sweeps.design import Method
 _FIELDS: dict[str, tuple[type, ...]] = {"method": (str,), "points": (int,), "vary": (dict,)}
 
 
+@options.of_worlds(one_run=False)
 def sweep(
     scenario: options.ScenarioFile,
     vary: Annotated[
@@ -60,10 +61,7 @@ def sweep(
         ),
     ] = "sluice-sweep",
     aqm: options.Aqms = None,
-    world: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="The world, as for sluice compare.", show_default=False),
-    ] = None,
+    world: options.Worlds = None,
     slots: options.Slots = None,
     replications: options.Replications = None,
     seed: options.Seed = None,
@@ -104,6 +102,8 @@ def sweep(
     report: Annotated[
         bool, typer.Option("--report/--no-report", help="Whether to write the page report.html.")
     ] = True,
+    *,
+    settings: options.Settings,
 ) -> None:
     """Run a scenario with many values of its fields, and keep every result.
 
@@ -134,7 +134,7 @@ def sweep(
             out,
             method=method or table.get("method", "grid"),
             points=points if points is not None else table.get("points"),
-            world=world or None,
+            world=options.worlds(world, chosen, settings),
             workers=workers,
             dask=dask,
             shard=_shard(shard),

@@ -18,10 +18,10 @@ from sluicegate.report.tables import record_rows
 from sluicegate.report.terminal import terminal_table
 from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.check import congestion_controls, needs
-from sluicegate.worlds import Gate
 from sluicegate.worlds.gate.record import GateRecord
 
 
+@options.of_worlds(one_run=True, names=["gate"])
 def testbed(
     scenario: Annotated[
         Path | None,
@@ -39,23 +39,13 @@ def testbed(
             show_default=False,
         ),
     ] = None,
-    congestion_control: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Congestion control of all TCP flows, instead of the scenario's: any that the "
-            "kernel has.",
-            show_default=False,
-        ),
-    ] = None,
-    ipv6: Annotated[
-        bool, typer.Option("--ipv6", help="Send all packets as IPv6, instead of IPv4.")
-    ] = False,
     replications: options.Replications = "1",
     seed: options.Seed = None,
     duration: options.Duration = None,
     measures: options.Measures = None,
     json: options.Json = None,
+    *,
+    settings: options.Settings,
 ) -> None:
     """Run one discipline in a real router: client, router and server on this machine.
 
@@ -63,7 +53,7 @@ def testbed(
     ordinary users may have namespaces. Replications are real runs, one after the other.
     """
     if check or scenario is None:
-        _check(ipv6)
+        _check(settings["ipv6"])
         return
     aqms = [] if aqm is None else [aqm]
     changed = options.changes(
@@ -79,7 +69,7 @@ def testbed(
             "sluice compare --world gate"
         )
     with progress(1) as watch:
-        world = Gate(congestion_control=congestion_control, ipv6=ipv6)
+        (world,) = options.worlds(["gate"], chosen, settings)
         comparison = compare(chosen, world=world, watch=watch)
     (record,) = comparison.records
     assert isinstance(record, GateRecord)

@@ -29,6 +29,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 }
 
 
+@options.of_worlds(one_run=False)
 def tune(
     scenario: options.ScenarioFile,
     vary: Annotated[
@@ -88,10 +89,7 @@ def tune(
         ),
     ] = None,
     aqm: options.Aqms = None,
-    world: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The world, as for sluice compare.", show_default=False),
-    ] = None,
+    world: options.World = None,
     slots: options.Slots = None,
     replications: Annotated[
         int, typer.Option(min=3, metavar="N", help="Greatest number of runs of a candidate.")
@@ -114,6 +112,8 @@ def tune(
         ),
     ] = Path("sluice-tune"),
     json: options.Json = None,
+    *,
+    settings: options.Settings,
 ) -> None:
     """Search the settings of an AQM that minimise a score, and judge the best with new runs.
 
@@ -139,11 +139,12 @@ def tune(
     asked = options.table(scenario, "tune", _FIELDS) | {
         name: value for name, value in given.items() if value is not None
     }
+    (where,) = options.worlds([world] if world else None, chosen, settings)
     with progress(1) as watch:
         found = run(
             chosen,
             **asked,
-            world=world,
+            world=where,
             workers=workers,
             replications=replications,
             out=out,

@@ -6,22 +6,23 @@ A world is a folder here. It holds a class with the folder's name, such as `Chai
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 from sluicegate.errors import SluiceError
-from sluicegate.worlds.world import AnyScenario, AnyWorld, Tell, Watch, World
+from sluicegate.worlds.world import AnyScenario, AnyWorld, Option, Tell, Watch, World
 
 __all__ = [
     "NAMES",
     "AnyScenario",
     "AnyWorld",
+    "Option",
     "Tell",
     "Watch",
     "World",
     "of_scenario",
+    "options",
     "takers",
     "with_settings",
     "world",
@@ -71,24 +72,31 @@ def of_scenario(scenario: AnyScenario) -> list[type[AnyWorld]]:
     raise SluiceError(f"{scenario!r} must be a {' or a '.join(kinds)}: their load() reads a file")
 
 
-def with_settings(kinds: Sequence[type[AnyWorld]], **settings: Any) -> list[AnyWorld]:
-    """Worlds, each with those of the settings that it has; None: not given.
+def options(names: Sequence[str] = NAMES) -> dict[str, tuple[Option, list[str]]]:
+    """The settings of these worlds that commands offer, and the worlds that have each, by name."""
+    found: dict[str, tuple[Option, list[str]]] = {}
+    for name in names:
+        for setting, option in world(name).options().items():
+            found.setdefault(setting, (option, []))[1].append(name)
+    return found
+
+
+def with_settings(kinds: Sequence[type[AnyWorld]], settings: Mapping[str, Any]) -> list[AnyWorld]:
+    """Worlds, each with those of the settings that it has; None or false: not given.
 
     Raises:
         SluiceError: If none of them has a setting that is given.
     """
-    given = {name: value for name, value in settings.items() if value is not None}
+    given = {name: value for name, value in settings.items() if value}
     for name in given:
-        if not any(_has(each, name) for each in kinds):
-            able = ", ".join(each for each in NAMES if _has(world(each), name))
-            raise SluiceError(f"--{name} is for these worlds only: {able}")
+        if not any(name in each.options() for each in kinds):
+            _, able = options()[name]
+            option = name.replace("_", "-")
+            raise SluiceError(f"--{option} is for these worlds only: {', '.join(able)}")
     return [
-        each(**{name: value for name, value in given.items() if _has(each, name)}) for each in kinds
+        each(**{name: value for name, value in given.items() if name in each.options()})
+        for each in kinds
     ]
-
-
-def _has(kind: type[AnyWorld], setting: str) -> bool:
-    return setting in inspect.signature(kind).parameters
 
 
 def takers(field: str) -> list[type[AnyWorld]]:

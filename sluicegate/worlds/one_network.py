@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from sluicegate.report.text import assignments, reading_of_intervals
@@ -10,7 +11,7 @@ from sluicegate.scenario import NetworkScenario
 from sluicegate.worlds.network.frames import network_frames
 from sluicegate.worlds.network.notes import apart, no_bottleneck
 from sluicegate.worlds.network.record import NetworkRecord
-from sluicegate.worlds.world import AnyScenario, World
+from sluicegate.worlds.world import AnyScenario, Option, World
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
     from sluicegate.report.page import Page
 
 R = TypeVar("R", bound=NetworkRecord)
+
+# of the worlds that know each packet
+PACKETS = Option(
+    Path,
+    "write the packets of one replication to this file: FILE.tr is a trace as ns-2's, FILE.pcapng "
+    "a capture.",
+    "FILE",
+    of_one_run=True,
+)
 
 
 class OneNetwork(World[NetworkScenario, R]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
@@ -26,6 +27,27 @@ class Watch(Protocol):
 
     def __call__(self, name: str, done: float, total: float, stage: str = "", /) -> None:
         """Take what is done of all there is to do under a name, and what that means in words."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """A setting of a world that commands offer as an option of the setting's name.
+
+    Attributes:
+        kind: `bool`, `str` or `Path`. Not given, it is false or None.
+        help: What it does, in the command's help.
+        metavar: What stands for its value there; empty for `bool`.
+        of_one_run: Whether it is for commands that run each discipline once: it names a file.
+    """
+
+    kind: type
+    help: str
+    metavar: str = ""
+    of_one_run: bool = False
+
+
+# the key of a field's metadata under which a world declares an option
+OPTION = "option"
 
 
 class AnyScenario(Protocol):
@@ -75,6 +97,16 @@ class World(ABC, Generic[S, R]):
     tables: ClassVar[tuple[str, ...]]
     is_exact: ClassVar[bool] = False
     unlogged: ClassVar[str] = ""
+
+    @classmethod
+    def options(cls) -> dict[str, Option]:
+        """The settings that commands offer, by name."""
+        # every world with settings is a dataclass
+        return {
+            each.name: each.metadata[OPTION]
+            for each in fields(cls)  # type: ignore[arg-type]
+            if OPTION in each.metadata
+        }
 
     @property
     def side_by_side(self) -> bool:

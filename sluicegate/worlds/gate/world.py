@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from sluicegate.scenario import Discipline, NetworkScenario
@@ -11,7 +11,9 @@ from sluicegate.worlds.gate.measure import measure
 from sluicegate.worlds.gate.record import GateRecord
 from sluicegate.worlds.gate.refusals import refuse
 from sluicegate.worlds.real.world import RealNetwork
-from sluicegate.worlds.world import Tell
+from sluicegate.worlds.world import OPTION, Option, Tell
+
+_IPV6 = Option(bool, "send all packets as IPv6, instead of IPv4.")
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Gate(RealNetwork[GateRecord]):
         "network world one for this scenario (--world network)"
     )
 
-    ipv6: bool = False
+    ipv6: bool = field(default=False, metadata={OPTION: _IPV6})
 
     @property
     def side_by_side(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -17,9 +17,12 @@ from sluicegate.worlds.kernel.packets import check_suffix
 from sluicegate.worlds.kernel.plan import LayerOf
 from sluicegate.worlds.kernel.record import KernelRecord
 from sluicegate.worlds.kernel.refusals import refuse
+from sluicegate.worlds.one_network import PACKETS
 from sluicegate.worlds.real.refusals import of_discipline
 from sluicegate.worlds.real.world import RealNetwork
-from sluicegate.worlds.world import Tell, check_alone
+from sluicegate.worlds.world import OPTION, Option, Tell, check_alone
+
+_HERE = Option(bool, "on this machine's own kernel, as root, in real time.")
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,8 @@ class Kernel(RealNetwork[KernelRecord]):
         "(--world network)"
     )
 
-    here: bool = False
-    packets: Path | None = None
+    here: bool = field(default=False, metadata={OPTION: _HERE})
+    packets: Path | None = field(default=None, metadata={OPTION: PACKETS})
     ours: ClassVar[bool] = True
 
     @property

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Self
 
 from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.worlds.network.record import NetworkRecord
 from sluicegate.worlds.network.simulate import simulate
-from sluicegate.worlds.one_network import OneNetwork
-from sluicegate.worlds.world import Tell, check_alone
+from sluicegate.worlds.one_network import PACKETS, OneNetwork
+from sluicegate.worlds.world import OPTION, Tell, check_alone
 
 _PACKET_BITS = 4000
 
@@ -29,7 +29,7 @@ class Network(OneNetwork[NetworkRecord]):
     column: ClassVar[str] = "measured"
     SLOTS_OF_A_PACKET: ClassVar[float] = 20
 
-    packets: Path | None = None
+    packets: Path | None = field(default=None, metadata={OPTION: PACKETS})
     decisions: Path | None = None
 
     def logged(self, path: Path) -> Self:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from sluicegate.scenario import NetworkScenario
 from sluicegate.worlds.one_network import OneNetwork
 from sluicegate.worlds.real.record import RealRecord
+from sluicegate.worlds.world import OPTION, Option
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,6 +18,11 @@ R = TypeVar("R", bound=RealRecord)
 
 # slots that the slotted world simulates while real packets take a second, about
 _SLOTS_PER_S = 1e8
+_CONGESTION_CONTROL = Option(
+    str,
+    "congestion control of all TCP flows, instead of the scenario's: any that the kernel has.",
+    "NAME",
+)
 
 
 @dataclass(frozen=True)
@@ -27,7 +33,7 @@ class RealNetwork(OneNetwork[R]):
         congestion_control: Of all TCP flows, in place of the scenario's: any that the kernel has.
     """
 
-    congestion_control: str | None = None
+    congestion_control: str | None = field(default=None, metadata={OPTION: _CONGESTION_CONTROL})
 
     def cost(self, scenario: NetworkScenario) -> float:
         """About the time that the packets take."""

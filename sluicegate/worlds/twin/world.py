@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from sluicegate.errors import SluiceError
@@ -12,8 +12,14 @@ from sluicegate.worlds.kernel.plan import Layer, LayerOf
 from sluicegate.worlds.kernel.record import KernelRecord
 from sluicegate.worlds.kernel.world import Kernel
 from sluicegate.worlds.twin.qdisc import modules_of, own_rate_bps, twin
+from sluicegate.worlds.world import OPTION, Option
 
 _MBIT = 1e6
+_QDISC = Option(
+    str,
+    "a qdisc as tc takes it, such as 'cake unlimited', instead of the discipline's twin.",
+    "WORDS",
+)
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,7 @@ class Twin(Kernel):
         "(--world network)"
     )
 
-    qdisc: str | None = None
+    qdisc: str | None = field(default=None, metadata={OPTION: _QDISC})
 
     def against(self, scenario: NetworkScenario, discipline: Discipline) -> Iterator[str]:
         """Why a discipline has no twin."""
