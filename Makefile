@@ -155,7 +155,6 @@ bench-gate: build
 bench-qdisc: build
 	@$(BIN)/python bench/qdisc.py verify
 	@$(BIN)/python bench/qdisc.py cost
-	@$(BIN)/python bench/qdisc.py tcp 1
 
 # runs that were made before are kept, and not made again
 equality: build

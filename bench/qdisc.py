@@ -1,7 +1,8 @@
-"""Compares our qdiscs with the kernel's own of the same kind, in the laboratory.
+"""What the verifier says of our qdiscs, and what they cost beside the kernel's of the same kind.
+
+In the laboratory. How both do under TCP: `sluice compare --world kernel --world twin`.
 
     bench/qdisc.py verify            every AQM checked by the laboratory's verifier
-    bench/qdisc.py tcp [SEEDS]       TCP over a link of 10 Mbit/s: queue, drops, goodput
     bench/qdisc.py cost              instructions per packet
 
 Needs the laboratory's kernel: sluice lab --fetch.
@@ -14,13 +15,13 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-
-import numpy as np
+from typing import NamedTuple
 
 import sluicegate as sg
+from sluicegate.daemon import compiled, sluiced
 from sluicegate.errors import SluiceError
 from sluicegate.lab import image, kernel, machine
-from sluicegate.lab.bottleneck import Kernels, Own, Run, compiled, measure, modules_of, sluiced
+from sluicegate.worlds.twin.qdisc import modules_of
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "qdisc.json"
@@ -30,12 +31,22 @@ RED = "red:min_th=20,max_th=60,max_p=0.1,w=0.001953125,mean_packet_bytes=1514"
 KERNELS_RED = (
     "red limit 151400 min 30280 max 90840 avpkt 1514 burst 145 bandwidth 10mbit probability 0.1"
 )
+
+
+class Pair(NamedTuple):
+    """An AQM of ours, its limit in packets, and the kernel's qdisc of its kind as tc takes it."""
+
+    aqm: str
+    limit: int
+    kernels: str
+
+
 PAIRS = {
-    "FIFO": (Own("drop_tail", 100), Kernels("pfifo limit 100")),
-    "RED": (Own(RED, 100), Kernels(KERNELS_RED)),
-    "CoDel": (Own("codel", 1000), Kernels("codel limit 1000 noecn")),
+    "FIFO": Pair("drop_tail", 100, "pfifo limit 100"),
+    "RED": Pair(RED, 100, KERNELS_RED),
+    "CoDel": Pair("codel", 1000, "codel limit 1000 noecn"),
     # the kernel's PIE also takes the delay from timestamps by default
-    "PIE": (Own("pie:delay=timestamps", 1000), Kernels("pie limit 1000 noecn")),
+    "PIE": Pair("pie:delay=timestamps", 1000, "pie limit 1000 noecn"),
 }
 
 
@@ -62,28 +73,6 @@ def verify():
     result = machine.run(linux, booted, patience_s=3000)
     print((result.stdout + result.stderr).decode(), end="")
     return result.stdout.decode().splitlines()
-
-
-def tcp(seeds):
-    """Run both of each pair under the same TCP; print means over the seeds, return all values."""
-    linux, rows = lab(), []
-    print(f"{'':8}{'qdisc':10}{'goodput':>10}{'queue':>8}{'p99':>6}{'dropped':>9}{'sent':>8}")
-    for name, pair in PAIRS.items():
-        for qdisc in pair:
-            outcomes = [measure(linux, qdisc, Run(), seed) for seed in range(1, seeds + 1)]
-            row = {"kind": name, "qdisc": "ours" if isinstance(qdisc, Own) else "kernel's"}
-            for field in ("goodput_bps", "queue_mean", "queue_p99", "dropped", "sent"):
-                row[field] = [getattr(outcome, field) for outcome in outcomes]
-            row["sojourn_mean_s"] = [outcome.sojourn_mean_s for outcome in outcomes]
-            rows.append(row)
-            mean = {key: np.mean(value) for key, value in row.items() if isinstance(value, list)}
-            print(
-                f"{name:8}{row['qdisc']:10}{mean['goodput_bps'] / 1e6:7.2f} M"
-                f"{mean['queue_mean']:8.1f}{mean['queue_p99']:6.0f}{mean['dropped']:9.1f}"
-                f"{mean['sent']:8.0f}",
-                flush=True,
-            )
-    return rows
 
 
 COST = """
@@ -114,13 +103,13 @@ UNDER = f"tbf rate {COST_RATE_BPS:.0f}bit burst 3200 limit 100000000"
 WHOSE = ("ours", "kernel", "daemon")
 
 
-def scenario(own):
+def scenario(pair):
     """Return a discipline and its link as a scenario for `sluiced run`."""
-    aqm, _, params = own.aqm.partition(":")
+    aqm, _, params = pair.aqm.partition(":")
     values = (each.split("=") for each in filter(None, params.split(",")))
     words = (f"{name} = {value if value[0].isdigit() else repr(value)}" for name, value in values)
     return (
-        f"duration_s = 10\nqueue = {{ limit = {own.limit} }}\n"
+        f"duration_s = 10\nqueue = {{ limit = {pair.limit} }}\n"
         f'[topology]\nkind = "dumbbell"\nrate_bps = {COST_RATE_BPS:g}\ndelay_s = 0.01\n'
         'client_delays_s = [0.001]\nserver_delay_s = 0.001\n[[flows]]\nkind = "tcp"\ncount = 1\n'
         f'[[disciplines]]\naqm = "{aqm}"\nparams = {{ {", ".join(words)} }}\n'
@@ -154,7 +143,7 @@ def cost_of(linux, whose, hows):
     interface that takes every packet at once. A daemon is measured shaped only.
     """
     modules = ["dummy", "sch_tbf"]
-    modules += [each for _, its in PAIRS.values() for each in modules_of(its.qdisc)]
+    modules += [each for pair in PAIRS.values() for each in modules_of(pair.kernels)]
     files = {"lab/load": load_program()}
     script = COST.format(modules=" ".join(modules)) + f"RATE={COST_RATE_BPS:g}\n"
     parts = [
@@ -165,11 +154,11 @@ def cost_of(linux, whose, hows):
         if how == "shaped" or each != "daemon"
     ]
     for name, how, each in parts:
-        own, kernels = PAIRS[name]
-        aqm = own.aqm.split(":")[0]
-        files[f"lab/{aqm}.o"] = compiled(own.aqm)
-        files[f"lab/{aqm}.toml"] = scenario(own).encode()
-        script += cost_part(f"{name}.{how}.{each}", own, kernels)
+        pair = PAIRS[name]
+        aqm = pair.aqm.split(":")[0]
+        files[f"lab/{aqm}.o"] = compiled(pair.aqm)
+        files[f"lab/{aqm}.toml"] = scenario(pair).encode()
+        script += cost_part(f"{name}.{how}.{each}", pair)
     booted = image.build(
         linux, script, programs=["ip", "tc", sluiced()], modules=modules, files=files
     )
@@ -188,22 +177,22 @@ def cost_of(linux, whose, hows):
     return without, rows
 
 
-def cost_part(of, own, kernels):
+def cost_part(of, pair):
     """Return the script's lines that measure one qdisc; `of` is `NAME.HOW.WHOSE`."""
     _, how, whose = of.split(".")
     if whose == "daemon":
-        return f"daemon {own.aqm.split(':')[0]} {of}\n"
+        return f"daemon {pair.aqm.split(':')[0]} {of}\n"
     shaped = how == "shaped"
     if whose == "ours":
         return (
-            f"install k '{own.aqm}' {own.limit} {'' if shaped else '--unshaped'}\n"
+            f"install k '{pair.aqm}' {pair.limit} {'' if shaped else '--unshaped'}\n"
             f"tc qdisc add dev out root k\nload {of}\n"
             "tc qdisc del dev out root\nsluiced qdisc remove k\n"
         )
     shaper = f"tc qdisc add dev out root handle 1: {UNDER}\n" if shaped else ""
     parent = "parent 1:" if shaped else "root"
     return (
-        f"{shaper}tc qdisc add dev out {parent} handle 10: {kernels.qdisc}\n"
+        f"{shaper}tc qdisc add dev out {parent} handle 10: {pair.kernels}\n"
         f"load {of}\ntc qdisc del dev out root\n"
     )
 
@@ -218,13 +207,11 @@ def load_program():
 
 
 if __name__ == "__main__":
-    what, *rest = sys.argv[1:] or ["tcp"]
+    what = sys.argv[1] if len(sys.argv) == 2 else ""
     if what == "verify":
         done = verify()
     elif what == "cost":
         done = cost()
-    elif what == "tcp":
-        done = tcp(int(rest[0]) if rest else 3)
     else:
         sys.exit(__doc__)
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}

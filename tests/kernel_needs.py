@@ -9,8 +9,8 @@ from functools import cache
 
 import pytest
 
+from sluicegate.daemon import sluiced
 from sluicegate.lab import kernel
-from sluicegate.lab.bottleneck import sluiced
 from sluicegate.lab.check import missing_to_run
 
 WITHOUT_BPF = "this sluiced was built without BPF"

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 
-from sluicegate.lab.bottleneck import sluiced
+from sluicegate.daemon import sluiced
 
 # the script in the compiler's place: a path that a daemon may execute even under Landlock
 STAND_IN = """#!/bin/sh

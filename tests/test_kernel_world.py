@@ -15,9 +15,9 @@ import pytest
 from kernel_needs import needs_compiler, needs_lab, needs_qdiscs
 
 import sluicegate as sg
+from sluicegate.daemon import compiled, sluiced
 from sluicegate.errors import SluiceError
 from sluicegate.lab import image, kernel, machine, python
-from sluicegate.lab.bottleneck import compiled, sluiced
 from sluicegate.lab.testbed import INSIDE, LabTestbed
 from sluicegate.report.tables import record_rows
 from sluicegate.scenario import NetworkScenario

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from kernel_needs import needs_lab, needs_qdiscs
 
+from sluicegate.daemon import compiled, sluiced
 from sluicegate.errors import SluiceError
 from sluicegate.lab import image, kernel, machine
 from sluicegate.lab.archive import Link, pack, unpack
-from sluicegate.lab.bottleneck import compiled, sluiced
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ import pytest
 from kernel_needs import needs_qdiscs
 from test_lab import c_program, load_program
 
+from sluicegate.daemon import compiled, sluiced
 from sluicegate.lab import image, kernel, machine
-from sluicegate.lab.bottleneck import compiled, sluiced
 
 pytestmark = pytest.mark.slow
 

@@ -19,8 +19,8 @@ from lab_headers import with_header
 from test_lab import c_program
 
 import sluicegate as sg
+from sluicegate.daemon import compiled, sluiced
 from sluicegate.lab import image, kernel, machine
-from sluicegate.lab.bottleneck import compiled, sluiced
 
 pytestmark = pytest.mark.slow
 

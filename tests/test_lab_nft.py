@@ -8,8 +8,8 @@ from gate_run import needs_nft
 from kernel_needs import needs_lab
 from test_gate_rules import check_nothing_was_dropped
 
+from sluicegate.daemon import sluiced
 from sluicegate.lab import image, kernel, machine, python
-from sluicegate.lab.bottleneck import sluiced
 
 pytestmark = pytest.mark.slow
 

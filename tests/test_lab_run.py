@@ -9,8 +9,8 @@ from kernel_needs import needs_qdiscs
 from lab_headers import with_header
 from test_lab import ROOT, c_program, load_program
 
+from sluicegate.daemon import compiled, sluiced
 from sluicegate.lab import image, kernel, machine
-from sluicegate.lab.bottleneck import compiled, sluiced
 
 pytestmark = pytest.mark.slow
 

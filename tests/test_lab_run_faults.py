@@ -9,8 +9,8 @@ from kernel_needs import needs_qdiscs
 from test_lab import c_program, load_program
 from test_lab_run import SETUP, numbers, received, scenario
 
+from sluicegate.daemon import compiled, sluiced
 from sluicegate.lab import image, kernel, machine
-from sluicegate.lab.bottleneck import compiled, sluiced
 
 pytestmark = pytest.mark.slow
 

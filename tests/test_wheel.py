@@ -137,7 +137,7 @@ def test_the_daemon_is_in_it(wheel: Path, installed: Path, tmp_path: Path, gatew
     told = run(sluiced, "replay", gateway.resolve(), *options, folder=tmp_path)
     assert "arrivals   12500 packets" in told
     # the testbed finds it
-    look = "from sluicegate.testbed.router import program; print(program())"
+    look = "from sluicegate.daemon import program; print(program())"
     assert run(installed / "python", "-c", look, folder=tmp_path).strip() == str(sluiced)
     # it needs no newer C library than the wheel says
     symbols = re.findall(rb"GLIBC_2\.(\d+)", sluiced.read_bytes())

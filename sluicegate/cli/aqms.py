@@ -96,7 +96,7 @@ def _verified(name: str) -> str:
     Raises:
         SluiceError: What it says against it, or what is missing here.
     """
-    from sluicegate.testbed.router import GET_PROGRAM, NO_PROGRAM, program
+    from sluicegate.daemon import GET_PROGRAM, NO_PROGRAM, program
 
     sluiced = program()
     if sluiced is None:

@@ -6,9 +6,10 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from sluicegate.daemon import GET_PROGRAM, NO_PROGRAM, program
 from sluicegate.errors import SluiceError
 from sluicegate.programs import environment, which
-from sluicegate.testbed.router import GET_PROGRAM, NO_PROGRAM, firewall, program, rule
+from sluicegate.testbed.router import firewall, rule
 from sluicegate.testbed.run import entrance
 
 CONGESTION_CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")

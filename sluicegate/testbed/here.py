@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from sluicegate.daemon import GET_PROGRAM, NO_PROGRAM, program
 from sluicegate.errors import InterruptError
 from sluicegate.testbed.check import missing, namespace_needs, qdisc_need
 from sluicegate.testbed.job import Job, Outcome
-from sluicegate.testbed.router import GET_PROGRAM, NO_PROGRAM, program
 from sluicegate.testbed.run import run
 
 _MISSING, _MEND = "missing  ", "mend: "

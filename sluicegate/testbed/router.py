@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 from sluicegate.errors import SluiceError
-from sluicegate.programs import which
 from sluicegate.testbed.job import RouterJob, address
 
 _PROGRAM = "sluiced"
-# what errors say where there is none, and how to get one
-NO_PROGRAM = "it is neither beside sluice, nor on the path, nor in $SLUICED"
-GET_PROGRAM = "install a wheel of Sluicegate, or make build in its sources"
 _SECONDS_TO_START = 20
 _SECONDS_TO_END = 20
 # packets that may wait at most, anywhere
 _MOST = "100000"
-
-
-def program() -> str | None:
-    """Path of the daemon: `$SLUICED`, beside this Python's commands, or on the path; None: none."""
-    given = os.environ.get("SLUICED")
-    beside = Path(sys.executable).parent / _PROGRAM
-    for path in (given, beside):
-        if path and os.access(path, os.X_OK):
-            return str(path)
-    return which(_PROGRAM)
 
 
 def rules(job: RouterJob) -> list[list[str]]:

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from sluicegate import store
+from sluicegate.daemon import program
 from sluicegate.errors import InterruptError
 from sluicegate.papers.router.found import DATAGRAM, ROUTER, Found, mean_lateness_s
 from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.check import missing, needs
-from sluicegate.testbed.router import program
 from sluicegate.worlds.gate.measure import measure
 from sluicegate.worlds.gate.record import GateRecord
 from sluicegate.worlds.world import Watch

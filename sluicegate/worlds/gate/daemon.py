@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sluicegate.daemon import program
 from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
 from sluicegate.testbed.job import RouterJob
-from sluicegate.testbed.router import program
 from sluicegate.worlds.real.alone import alone
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sluicegate.lab.bottleneck import compiled, sluiced
+from sluicegate.daemon import compiled, sluiced
 from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.testbed.job import FOLDER, SIDES
 from sluicegate.testbed.links import NEAR

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from sluicegate.lab.bottleneck import sluiced
+from sluicegate.daemon import sluiced
 from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.testbed.here import missing_here
 from sluicegate.worlds.kernel.measure import measure

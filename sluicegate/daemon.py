@@ -1,0 +1,60 @@
+"""The daemon `sluiced`: where it is, and what it compiles."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from sluicegate.errors import SluiceError
+from sluicegate.programs import which
+
+_PROGRAM = "sluiced"
+# what errors say where there is none, and how to get one
+NO_PROGRAM = "it is neither beside sluice, nor on the path, nor in $SLUICED"
+GET_PROGRAM = "install a wheel of Sluicegate, or make build in its sources"
+
+
+def program() -> str | None:
+    """Path of the daemon: `$SLUICED`, beside this Python's commands, or on the path; None: none."""
+    given = os.environ.get("SLUICED")
+    beside = Path(sys.executable).parent / _PROGRAM
+    for path in (given, beside):
+        if path and os.access(path, os.X_OK):
+            return str(path)
+    return which(_PROGRAM)
+
+
+def sluiced() -> str:
+    """Path of the daemon.
+
+    Raises:
+        SluiceError: If it is not there.
+    """
+    found = program()
+    if found is None:
+        raise SluiceError(f"the daemon sluiced: {NO_PROGRAM}: {GET_PROGRAM}")
+    return found
+
+
+def compiled(aqm: str, *, scheduler: str = "fifo", log: bool = False) -> bytes:
+    """The object of an AQM's qdisc, compiled on this machine: the laboratory has no clang.
+
+    Args:
+        aqm: Its name, with parameters or without.
+        scheduler: Its kind; `fifo` has one queue, the others have several.
+        log: With a log of all decisions.
+
+    Raises:
+        SluiceError: If the compiler refuses it, or is missing.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "qdisc.o"
+        command = [sluiced(), "qdisc", "compile", aqm.split(":")[0], str(path)]
+        command += ["--scheduler", scheduler] * (scheduler != "fifo") + ["--log"] * log
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SluiceError(done.stderr.strip())
+        return path.read_bytes()
