@@ -8,7 +8,7 @@ one seed see the same flows, so two disciplines are compared by their difference
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -48,14 +48,9 @@ class Claim:
     evidence: str
     ours: bool = False
 
-    def summary(self) -> dict[str, str]:
+    def summary(self) -> dict[str, str | bool]:
         """The claim as types that JSON has."""
-        return {
-            "text": self.text,
-            "where": self.where,
-            "verdict": self.verdict,
-            "evidence": self.evidence,
-        }
+        return asdict(self)
 
     def cells(self) -> list[str]:
         """The claim as text, in the order of `CLAIMS_HEADER`."""
