@@ -10,7 +10,6 @@ Needs the laboratory's kernel: sluice lab --fetch.
 
 import json
 import math
-import re
 import subprocess
 import sys
 import tempfile
@@ -82,7 +81,7 @@ ip link add out type dummy
 ip link set out up
 ip address add 10.9.0.1/24 dev out
 ip neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev out
-load() {{ /lab/load 15 1000 >/out/$1; tc -s qdisc show dev out >/out/$1.qdisc; }}
+load() {{ /lab/load 15 1000 >/out/$1; tc -s -j qdisc show dev out >/out/$1.qdisc; }}
 install() {{
     sluiced qdisc install $1 --aqm $2 --rate $RATE --limit $3 --object /lab/${{2%%:*}}.o $4
 }}
@@ -173,7 +172,7 @@ def cost_of(linux, whose, hows):
         told = result.files[f"{name}.{how}.{each}.qdisc"]
         row = rows.setdefault(f"{name} {how}", {"beyond": {}, "dropped": {}})
         row["beyond"][each] = instructions / sent - without
-        row["dropped"][each] = int(re.findall(rb"dropped (\d+)", told)[-1])
+        row["dropped"][each] = json.loads(told)[-1]["drops"]
     return without, rows
 
 

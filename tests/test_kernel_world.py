@@ -163,10 +163,10 @@ def rows(*packets):
     return found
 
 
-LOOK = (
-    "qdisc k root\n Sent 0 bytes 0 pkt (dropped {}, overlimits {} requeues 0) \n"
-    " backlog 99b {}p x\n"
-)
+def look(dropped, overlimits, waiting, kind="k"):
+    """Return a look at a qdisc as `tc -j` tells it."""
+    counts = {"drops": dropped, "overlimits": overlimits, "qlen": waiting}
+    return json.dumps([{"kind": kind, "bytes": 0, **counts, "backlog": 99}]) + "\n"
 
 
 def test_a_link_is_counted_from_its_packets_and_looks():
@@ -174,7 +174,7 @@ def test_a_link_is_counted_from_its_packets_and_looks():
     came = rows((0, 7, 2, 1250), (1, 8, 2, 1250), (2, 9, 2, 1250), (20, 7, 2, 1250))
     left = rows((4, 7, 2, 1250), (8, 9, 3, 1250), (21, 7, 2, 1250))
     looks_ns = np.arange(4, dtype=np.int64) * 10**7
-    told = "".join(LOOK.format(*each) for each in [(0, 0, 0), (1, 0, 2), (1, 0, 1), (1, 0, 0)])
+    told = "".join(look(*each) for each in [(0, 0, 0), (1, 0, 2), (1, 0, 1), (1, 0, 0)])
     link = LinkSeen(Seen(came, left, looks_ns, told), marks_behind=False)
     assert link.sojourn_ns.tolist() == [4_000_000, 6_000_000, 1_000_000]
     tally = link.tally(0, 30_000_000, 1e6)
@@ -190,7 +190,8 @@ def test_a_link_is_counted_from_its_packets_and_looks():
 
 
 def test_the_last_of_several_qdiscs_is_that_with_the_discipline():
-    told = "".join(LOOK.format(0, 0, 99) + LOOK.format(k, 3 * k, k) for k in range(3))
+    shapers = json.loads(look(0, 0, 99, "tbf"))
+    told = "".join(json.dumps([*shapers, *json.loads(look(k, 3 * k, k))]) + "\n" for k in range(3))
     packets = rows((0, 1, 0, 100))
     link = LinkSeen(Seen(packets, packets, np.arange(3) * 10**7, told), marks_behind=True)
     tally = link.tally(0, 20_000_000, 1e6)
@@ -223,7 +224,7 @@ VERDICTS = {
 )
 def test_reasons_of_losses_are_known_or_said_not_to_be(drops, lost, known, verdicts):
     (reasons,) = reasons_of(json.dumps({"sent": 9, "verdicts": VERDICTS | drops}) + "\n")
-    told = LOOK.format(0, 0, 0) + LOOK.format(lost, 0, 0)
+    told = look(0, 0, 0) + look(lost, 0, 0)
     packets = rows((0, 1, 0, 100))
     link = LinkSeen(Seen(packets, packets, np.arange(2) * 10**7, told), False, reasons)
     tally = link.tally(0, 10_000_000, 1e6)
@@ -233,7 +234,7 @@ def test_reasons_of_losses_are_known_or_said_not_to_be(drops, lost, known, verdi
 def test_a_qdisc_of_linux_does_not_tell_why_it_drops():
     assert reasons_of("") == []
     packets = rows((0, 1, 0, 100))
-    told = LOOK.format(0, 0, 0) + LOOK.format(2, 0, 0)
+    told = look(0, 0, 0) + look(2, 0, 0)
     link = LinkSeen(Seen(packets, packets, np.arange(2) * 10**7, told), False)
     assert not link.tally(0, 10_000_000, 1e6).reasons_known
 
@@ -261,7 +262,7 @@ def test_a_record_says_which_reasons_it_cannot_know(warm_up, rest):
 def test_a_packet_that_comes_from_nowhere_is_told():
     with pytest.raises(SluiceError, match="1 packets left the router that had not come"):
         LinkSeen(
-            Seen(rows((0, 1, 0, 9)), rows((1, 2, 0, 9)), np.arange(1), LOOK.format(0, 0, 0)),
+            Seen(rows((0, 1, 0, 9)), rows((1, 2, 0, 9)), np.arange(1), look(0, 0, 0)),
             marks_behind=False,
         )
 

@@ -273,7 +273,7 @@ class Seen:
             `packets.PACKET`, or of `packets.WITH_HEADERS` where the job asks for them.
         left: Likewise, packets that left over the link.
         looks_ns: When it was looked at how much waits before it, shape (L,).
-        told: What `tc -s` told at each look.
+        told: What `tc -s -j` told at each look, a line for each.
     """
 
     came: NDArray[np.void]

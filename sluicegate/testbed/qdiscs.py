@@ -75,7 +75,7 @@ class _Looks:
         self._times_ns: list[int] = []
         self._told = tempfile.TemporaryFile()  # noqa: SIM115
         self._tc = subprocess.Popen(
-            ["tc", "-s", "-batch", "-"], stdin=subprocess.PIPE, stdout=self._told
+            ["tc", "-s", "-j", "-batch", "-"], stdin=subprocess.PIPE, stdout=self._told
         )
         self._ended = threading.Event()
         # it ends with the process also where an error ends that before `stop`

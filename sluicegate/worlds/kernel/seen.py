@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -16,7 +15,8 @@ from sluicegate.worlds.real.outcome import PortSeries, Tally, Times
 # width of the bins of times, as in the gate
 _BIN_NS = 1 << 17
 _NS_PER_S = 1e9
-_COUNTERS = re.compile(r"\(dropped (\d+), overlimits (\d+) .*\n backlog \S+ (\d+)p")
+# of the counts of a qdisc that `tc` tells: what was dropped, what was over its limits, what waits
+_COUNTS = ("drops", "overlimits", "qlen")
 _CE = 3
 # what a packet is known by while it is in the router
 _IDENTITY = ("protocol", "number", "source", "sink", "ports")
@@ -75,11 +75,10 @@ class LinkSeen:
 
     def __init__(self, seen: Seen, marks_behind: bool, reasons: Reasons | None = None) -> None:
         self._reasons = reasons
-        counters = np.array(_COUNTERS.findall(seen.told), dtype=np.int64)
-        looks = len(seen.looks_ns)
         # the last qdisc of each look is that with the discipline; others are only shapers
-        each = len(counters) // looks
-        self._dropped, overlimits, self._waiting = counters[each - 1 :: each][:looks].T
+        qdiscs = [json.loads(look)[-1] for look in seen.told.splitlines()]
+        counts = np.array([[each[name] for name in _COUNTS] for each in qdiscs], dtype=np.int64)
+        self._dropped, overlimits, self._waiting = counts[: len(seen.looks_ns)].T
         self._overlimits = overlimits if marks_behind else None
         self._looks_ns = seen.looks_ns
         self._came_ns = seen.came["time_ns"]
