@@ -9,7 +9,7 @@ use std::{
 };
 
 use caps::Capability;
-use sluice_aqm::Scheduler;
+use sluice_aqm::{Aqm, Scheduler};
 use sluice_kernel::{Counts, Device, Installed, KINDS, KernelError, Kind, SAMPLED};
 
 use super::{
