@@ -22,6 +22,7 @@ from .scenario import (
     Sfq,
     load,
 )
+from .sessions import session
 from .sweeps import Sweep, sweep
 from .tuning import Tuning, tune
 from .worlds import chain, network
@@ -65,6 +66,7 @@ __all__ = [
     "compare",
     "load",
     "network",
+    "session",
     "simulate",
     "sweep",
     "trace",

@@ -441,6 +441,69 @@ def log_network_decisions(
 ) -> list[Replication]: ...
 
 @final
+class QueueState:
+    packets: int
+    bytes: int
+    verdicts: list[int]
+    lane_packets: NDArray[np.uint32]
+    lane_bytes: NDArray[np.uint64]
+    average: NDArray[np.float64]
+    probability: NDArray[np.float64]
+
+@final
+class PortState:
+    queue: QueueState
+    in_service: bool
+    rate_bps: int
+    arrivals: int
+    sent: int
+    sent_bytes: int
+
+@final
+class GroupState:
+    flows: int
+    windows: NDArray[np.float64]
+    in_flight: int | None
+    delivered: int
+    delivered_bytes: int | None
+    retransmissions: int
+    timeouts: int
+
+@final
+class NetworkObservation:
+    now_ns: int
+    ports: list[PortState]
+    groups: list[GroupState]
+
+@final
+class NetworkSession:
+    def __init__(self, scenario: Scenario, discipline: Discipline) -> None: ...
+    @property
+    def now_ns(self) -> int: ...
+    def advance(self, until_ns: int) -> None: ...
+    def observe(self) -> NetworkObservation: ...
+    def end(self) -> Replication: ...
+
+@final
+class SlottedObservation:
+    now: int
+    queue: QueueState
+    in_service: bool
+    idle_slots: int
+    arrivals: int
+    served: int
+    served_bytes: int
+
+@final
+class SlottedSession:
+    def __init__(self, scenario: Scenario, discipline: Discipline) -> None: ...
+    @property
+    def now(self) -> int: ...
+    def advance(self, until: int) -> None: ...
+    def observe(self) -> SlottedObservation: ...
+    def end(self) -> SlottedOutcome: ...
+
+@final
 class OfferedTcp:
     group: int
     start_ns: int

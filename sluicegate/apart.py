@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -61,13 +62,87 @@ def run(
         InterruptError: After Ctrl-C, if it did not come to an end.
         Exception: What the function raises.
     """
-    at_work = [discipline, *_of_links(scenario)]
-    header = next(filter(None, map(_library, at_work)), None)
-    if header is None or _is_beside:
+    libraries = _libraries(scenario, discipline)
+    if not libraries:
         return function(scenario, discipline, *rest, watch=watch)
-    libraries = dict(filter(None, map(_library, (*at_work, *scenario.disciplines))))
     arguments = (scenario, discipline, *rest)
-    return _beside(header[0], libraries, function, arguments, discipline.name, watch)
+    path = next(iter(libraries))
+    return _beside(path, libraries, function, arguments, discipline.name, watch)
+
+
+class Kept:
+    """An object that is made from a scenario and a discipline and called again and again.
+
+    If an AQM is a user's header, the object is in a process beside this one, which ends with the
+    last reference to this one.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[AnyScenario, Discipline], object],
+        scenario: AnyScenario,
+        discipline: Discipline,
+    ) -> None:
+        self._name = discipline.name
+        self._libraries = _libraries(scenario, discipline)
+        self._object: object = None
+        self._beside: _Beside | None = None
+        if not self._libraries:
+            self._object = make(scenario, discipline)
+            return
+        self._beside = _free()
+        weakref.finalize(self, self._beside.end)
+        self._ask(_keep, make, scenario, discipline)
+
+    def call(self, method: str, *arguments: object) -> Any:
+        """Call a method of the object.
+
+        Args:
+            method: Its name.
+            *arguments: Its arguments, which, as its result, can be pickled.
+
+        Raises:
+            SluiceError: If the AQM ended its process, with what it was doing, or had before.
+            InterruptError: After Ctrl-C, if the object is beside this process, which then ends.
+            Exception: What the method raises.
+        """
+        if self._beside is None:
+            return getattr(self._object, method)(*arguments)
+        if not self._beside.is_alive():
+            raise SluiceError(f"{self._name}: the process of its run has ended; start another run")
+        return self._ask(_call_kept, method, *arguments)
+
+    def _ask(self, function: Callable[..., object], *arguments: object) -> Any:
+        assert self._beside is not None
+        path = next(iter(self._libraries))
+        request = (os.getcwd(), self._libraries, path, function, arguments, False)
+        return self._beside.call(request, self._name, None)
+
+
+_kept: object = None
+
+
+def _keep(
+    make: Callable[[AnyScenario, Discipline], object],
+    scenario: AnyScenario,
+    discipline: Discipline,
+    *,
+    watch: Watch | None,
+) -> None:
+    global _kept
+    _kept = make(scenario, discipline)
+
+
+def _call_kept(method: str, *arguments: object, watch: Watch | None) -> object:
+    return getattr(_kept, method)(*arguments)
+
+
+def _libraries(scenario: AnyScenario, discipline: Discipline) -> dict[str, bytes]:
+    """The compiled code of all headers by their paths, one at work first; none if none is."""
+    at_work = [discipline, *_of_links(scenario)]
+    if _is_beside or not any(map(_library, at_work)):
+        return {}
+    return dict(filter(None, map(_library, (*at_work, *scenario.disciplines))))
 
 
 def ask(aqm: Aqm, method: str, *arguments: object) -> Any:

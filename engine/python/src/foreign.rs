@@ -7,8 +7,9 @@ use std::{
 
 use pyo3::{exceptions::PyKeyboardInterrupt, ffi, prelude::*, types::PyBool};
 use sluice_aqm::{Aqm, AqmSource, Verdict, View};
+use sluice_scenario::Discipline;
 
-use crate::scenario::refused;
+use crate::scenario::{PyDiscipline, refused};
 
 /// Everything that an AQM may see; the fields of `struct aqm_view`.
 #[pyclass(frozen, name = "View")]
@@ -213,9 +214,20 @@ pub struct Foreign {
     calls: Arc<Calls>,
 }
 
+/// Returns the source of the AQMs of a discipline in a run.
+///
+/// # Errors
+/// If the AQM is neither a header nor a Python class.
+pub fn source(discipline: &Discipline, calls: &Arc<Calls>) -> PyResult<AqmSource> {
+    match discipline.configured() {
+        Some(configured) => Ok(configured.into()),
+        None => Ok(Foreign::source(PyDiscipline(discipline.clone()).foreign()?, calls)),
+    }
+}
+
 impl Foreign {
     /// Calls `factory` for a new AQM. An exception ends the run.
-    pub fn start(factory: &Py<PyAny>, calls: &Arc<Calls>) -> Self {
+    fn start(factory: &Py<PyAny>, calls: &Arc<Calls>) -> Self {
         let mut foreign = Self {
             object: None,
             watches_departures: false,
@@ -244,7 +256,7 @@ impl Foreign {
     }
 
     /// Returns the source of the AQMs of a run: each queue calls `factory`.
-    pub fn source(factory: Py<PyAny>, calls: &Arc<Calls>) -> AqmSource {
+    fn source(factory: Py<PyAny>, calls: &Arc<Calls>) -> AqmSource {
         let calls = calls.clone();
         AqmSource::Foreign(Arc::new(move || Box::new(Self::start(&factory, &calls))))
     }

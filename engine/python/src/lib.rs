@@ -11,6 +11,7 @@ mod foreign;
 mod interruptible;
 mod network;
 mod scenario;
+mod session;
 mod slotted;
 mod trace;
 mod traffic;
@@ -27,6 +28,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     chain::register(module)?;
     network::register(module)?;
     scenario::register(module)?;
+    session::register(module)?;
     trace::register(module)?;
     traffic::register(module)
 }

@@ -13,7 +13,7 @@ use sluice_slotted::{Control, Outcome, Plan, simulate as run, simulate_logged};
 use crate::{
     counts::Tally,
     decisions::{self, unwritable},
-    foreign::{Calls, Foreign},
+    foreign::{Calls, source},
     interruptible::interruptible,
     scenario::{PyDiscipline, PyScenario, refused},
 };
@@ -27,7 +27,7 @@ struct Unit {
 
 /// Results of a run.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
-struct SlottedOutcome {
+pub struct SlottedOutcome {
     /// In the order of replications and time.
     units: Vec<Py<Unit>>,
     /// Slots that are left out at the start of each replication.
@@ -38,7 +38,7 @@ struct SlottedOutcome {
 }
 
 impl SlottedOutcome {
-    fn new(py: Python<'_>, outcome: &Outcome) -> PyResult<Self> {
+    pub fn new(py: Python<'_>, outcome: &Outcome) -> PyResult<Self> {
         let unit = |unit: &sluice_slotted::Unit| {
             let unit = Unit {
                 replication: unit.replication,
@@ -70,10 +70,7 @@ fn simulate(
     let plan = Plan::of(scenario.slotted()?, &discipline.0).map_err(refused)?;
     let control = Arc::new(Control::default());
     let calls = Calls::new(control.clone());
-    let aqm = match discipline.0.configured() {
-        Some(configured) => configured.into(),
-        None => Foreign::source(discipline.foreign()?, &calls),
-    };
+    let aqm = source(&discipline.0, &calls)?;
     let ends = Ends { control, calls };
     let outcome = match decisions {
         None => stopped_by_ctrl_c(py, &ends, watch, || {

@@ -32,6 +32,12 @@ from sluicegate.scenario import (
 )
 from sluicegate.worlds.network.record import NetworkRecord, PortRecord, WireRecord
 from sluicegate.worlds.network.response import response_time_s
+from sluicegate.worlds.network.session import (
+    FlowsState,
+    NetworkObservation,
+    NetworkSession,
+    PortState,
+)
 from sluicegate.worlds.network.simulate import simulate
 
 __all__ = [
@@ -41,15 +47,19 @@ __all__ = [
     "Dumbbell",
     "Exponential",
     "Fgn",
+    "FlowsState",
     "GilbertElliott",
     "Graph",
     "Link",
     "LinkSettings",
+    "NetworkObservation",
     "NetworkRecord",
     "NetworkScenario",
+    "NetworkSession",
     "Pareto",
     "ParkingLot",
     "PortRecord",
+    "PortState",
     "RateFile",
     "RateStep",
     "ReplayFlows",

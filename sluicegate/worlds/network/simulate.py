@@ -68,12 +68,12 @@ def simulate(
         if file is not None and scenario.replications != 1:
             raise SluiceError(f"replications = {scenario.replications} must be 1: a {what} has one")
     run = describe(scenario, discipline)
-    identity = store.identity(run, __name__)
+    name = identity(run)
     fresh = fresh or packets is not None or decisions is not None
-    if not fresh and (known := store.find(identity, NetworkRecord)) is not None:
+    if not fresh and (known := store.find(name, NetworkRecord)) is not None:
         return replace(known, discipline=discipline.name)
     files = [None if file is None else fspath(file) for file in (packets, decisions)]
-    found = apart.run(_run, scenario, discipline, run, identity, threads, *files, watch=watch)
+    found = apart.run(_run, scenario, discipline, run, name, threads, *files, watch=watch)
     if not found.interrupted and not isinstance(discipline.configured, PythonAqm):
         store.keep(found)
     return found
@@ -106,6 +106,11 @@ def _run(
     if not outcome:
         raise InterruptError("interrupted before anything was finished")
     return record(scenario, outcome, identity=identity, discipline=discipline.name, run=run)
+
+
+def identity(run: dict[str, Any]) -> str:
+    """The identity of a run, as `describe` gives it."""
+    return store.identity(run, __name__)
 
 
 def describe(scenario: NetworkScenario, discipline: Discipline) -> dict[str, Any]:

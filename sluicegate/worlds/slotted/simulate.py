@@ -66,12 +66,12 @@ def simulate(
     if decisions is not None and scenario.runs != 1:
         raise SluiceError(f"replications = {scenario.runs} must be 1: a decision log has one")
     run = describe(scenario, discipline)
-    identity = store.identity(run, __name__)
+    name = identity(run)
     fresh = fresh or decisions is not None
-    if not fresh and (known := store.find(identity, SlottedRecord)) is not None:
+    if not fresh and (known := store.find(name, SlottedRecord)) is not None:
         return replace(known, discipline=discipline.name)
     file = None if decisions is None else fspath(decisions)
-    record = apart.run(_run, scenario, discipline, run, identity, threads, file, watch=watch)
+    record = apart.run(_run, scenario, discipline, run, name, threads, file, watch=watch)
     if not record.interrupted and not isinstance(discipline.configured, PythonAqm):
         store.keep(record)
     return record
@@ -91,7 +91,12 @@ def _run(
     report = None if watch is None else lambda done: watch(done, total)
     handles = scenario.handle, discipline.handle
     outcome = _engine.simulate(*handles, threads, report, decisions)
-    return _record(scenario, discipline, run, identity, outcome)
+    return assemble(scenario, discipline, run, identity, outcome)
+
+
+def identity(run: dict[str, Any]) -> str:
+    """The identity of a run, as `describe` gives it."""
+    return store.identity(run, __name__)
 
 
 def describe(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
@@ -100,13 +105,18 @@ def describe(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
     return {"world": "slotted", "version": version("sluicegate"), **described}
 
 
-def _record(
+def assemble(
     scenario: Scenario,
     discipline: Discipline,
     run: dict[str, Any],
     identity: str,
     outcome: _engine.SlottedOutcome,
 ) -> SlottedRecord:
+    """The record of what the engine gave.
+
+    Raises:
+        InterruptError: If nothing was finished.
+    """
     if not outcome.units:
         raise InterruptError("interrupted before anything was finished")
     counts = QueueCounts.of([[unit.tally] for unit in outcome.units])

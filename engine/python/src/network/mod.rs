@@ -7,34 +7,37 @@ mod outcome;
 use std::{fmt::Display, path::PathBuf, sync::Arc};
 
 use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*};
-use sluice_network::{Control, NetworkError, Plan, Replication, simulate, simulate_traced};
+use sluice_network::{self as network, Control, NetworkError, Plan, simulate, simulate_traced};
 use sluice_scenario::Discipline;
 use sluice_tap::record;
 
 use crate::{
     decisions::{self, unwritable},
-    foreign::{Calls, Foreign},
+    foreign::{self, Calls},
     interruptible::interruptible,
     scenario::{PyDiscipline, PyScenario, refused},
 };
 
+pub use outcome::{Column, Replication};
+
 /// A run, with what ends it.
-struct Run {
-    plan: Plan,
-    control: Arc<Control>,
-    calls: Arc<Calls>,
+pub struct Run {
+    pub plan: Plan,
+    pub control: Arc<Control>,
+    pub calls: Arc<Calls>,
 }
 
 impl Run {
-    fn of(scenario: &PyScenario, discipline: &PyDiscipline) -> PyResult<Self> {
+    /// The run of a discipline on a scenario.
+    ///
+    /// # Errors
+    /// If flows cannot be simulated, or if a capture cannot be read.
+    pub fn of(scenario: &PyScenario, discipline: &PyDiscipline) -> PyResult<Self> {
         let control = Arc::new(Control::default());
         let calls = Calls::new(control.clone());
-        let source = |of: &Discipline| match of.configured() {
-            Some(configured) => Ok(configured.into()),
-            None => match PyDiscipline(of.clone()).foreign() {
-                Ok(class) => Ok(Foreign::source(class, &calls)),
-                Err(error) => Err(NetworkError(error.to_string())),
-            },
+        let source = |of: &Discipline| {
+            let source = foreign::source(of, &calls);
+            source.map_err(|error| NetworkError(error.to_string()))
         };
         let plan = Plan::with_aqms(scenario.network()?, &discipline.0, source).map_err(refused)?;
         Ok(Self {
@@ -50,9 +53,9 @@ impl Run {
         py: Python<'_>,
         watch: Option<Py<PyAny>>,
         run: impl FnOnce(&Plan, &Control) -> Result<T, E> + Send,
-    ) -> PyResult<Vec<outcome::Replication>>
+    ) -> PyResult<Vec<Replication>>
     where
-        T: IntoIterator<Item = Replication> + Send,
+        T: IntoIterator<Item = network::Replication> + Send,
         E: Display,
     {
         let report = |py: Python<'_>| match &watch {
@@ -69,7 +72,7 @@ impl Run {
         }
         let found = found.map_err(refused)?.into_iter();
         found
-            .map(|run| outcome::Replication::new(py, run))
+            .map(|run| Replication::new(py, run))
             .collect()
     }
 }
@@ -84,7 +87,7 @@ fn simulate_network(
     discipline: &PyDiscipline,
     threads: Option<usize>,
     watch: Option<Py<PyAny>>,
-) -> PyResult<Vec<outcome::Replication>> {
+) -> PyResult<Vec<Replication>> {
     Run::of(scenario, discipline)?
         .watched(py, watch, |plan, control| simulate(plan, threads, control))
 }
@@ -98,7 +101,7 @@ fn record_network(
     discipline: &PyDiscipline,
     path: PathBuf,
     watch: Option<Py<PyAny>>,
-) -> PyResult<Vec<outcome::Replication>> {
+) -> PyResult<Vec<Replication>> {
     Run::of(scenario, discipline)?.watched(py, watch, |plan, control| record(plan, &path, control))
 }
 
@@ -111,7 +114,7 @@ fn log_network_decisions(
     discipline: &PyDiscipline,
     path: PathBuf,
     watch: Option<Py<PyAny>>,
-) -> PyResult<Vec<outcome::Replication>> {
+) -> PyResult<Vec<Replication>> {
     let run = Run::of(scenario, discipline)?;
     let control = run.control.clone();
     let file = decisions::create(&path, move || control.cancel());

@@ -8,7 +8,7 @@ use super::classes::ClassCounts;
 use crate::counts::{KindTally, Tally};
 
 /// A column of a table.
-pub(super) type Column<T> = Py<PyArray1<T>>;
+pub type Column<T> = Py<PyArray1<T>>;
 
 pub(super) fn column<T: Element>(py: Python<'_>, values: impl Iterator<Item = T>) -> Column<T> {
     PyArray1::from_vec(py, values.collect()).unbind()

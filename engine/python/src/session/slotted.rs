@@ -1,0 +1,112 @@
+//! Sessions of the slotted world.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use sluice_slotted::{Control, Plan, Session};
+
+use super::{Held, QueueState, in_parts};
+use crate::{
+    foreign::{Calls, source},
+    scenario::{PyDiscipline, PyScenario, refused},
+    slotted::SlottedOutcome,
+};
+
+/// Length of the first part of an advance, slots.
+const FIRST: u64 = 1 << 16;
+
+struct AtWork {
+    session: Session,
+    control: Arc<Control>,
+    calls: Arc<Calls>,
+    part: u64,
+}
+
+impl AtWork {
+    fn advance(&mut self, py: Python<'_>, until: u64) -> PyResult<()> {
+        let (session, control) = (&mut self.session, &self.control);
+        let span = (session.now(), until);
+        in_parts(py, (&mut self.part, &self.calls), span, |until| {
+            session.advance(until, control)
+        })
+    }
+}
+
+/// A run of a discipline on a scenario that is advanced in parts: of its first replication.
+#[pyclass(frozen, module = "sluicegate._engine")]
+struct SlottedSession(Held<AtWork>);
+
+#[pymethods]
+impl SlottedSession {
+    #[new]
+    fn new(py: Python<'_>, scenario: &PyScenario, discipline: &PyDiscipline) -> PyResult<Self> {
+        let plan = Plan::of(scenario.slotted()?, &discipline.0).map_err(refused)?;
+        let control = Arc::new(Control::default());
+        let calls = Calls::new(control.clone());
+        let aqm = source(&discipline.0, &calls)?;
+        let session = py.detach(|| Session::new(plan, aqm));
+        calls.raise()?;
+        Ok(Self(Held::new(AtWork {
+            session,
+            control,
+            calls,
+            part: FIRST,
+        })))
+    }
+
+    /// Slots that are over.
+    #[getter]
+    fn now(&self) -> PyResult<u64> {
+        self.0.with(|at_work| Ok(at_work.session.now()))
+    }
+
+    /// Runs the slots before `until`.
+    fn advance(&self, py: Python<'_>, until: u64) -> PyResult<()> {
+        self.0.with(|at_work| at_work.advance(py, until))
+    }
+
+    fn observe(&self, py: Python<'_>) -> PyResult<Observation> {
+        self.0.with(|at_work| {
+            let seen = at_work.session.observe();
+            Ok(Observation {
+                now: seen.now,
+                queue: QueueState::new(py, &seen.queue)?,
+                in_service: seen.in_service,
+                idle_slots: seen.idle_slots,
+                arrivals: seen.arrivals,
+                served: seen.served,
+                served_bytes: seen.served_bytes,
+            })
+        })
+    }
+
+    /// Runs to the end and returns the result; the session is then over.
+    fn end(&self, py: Python<'_>) -> PyResult<SlottedOutcome> {
+        self.0.with(|at_work| {
+            let slots = at_work.session.slots();
+            at_work.advance(py, slots)
+        })?;
+        let AtWork {
+            session, control, ..
+        } = self.0.take()?;
+        let ended = session.end(&control).map_err(refused)?;
+        SlottedOutcome::new(py, &ended.expect("it has come to its end"))
+    }
+}
+
+/// What can be seen of a slotted queue at one moment.
+#[pyclass(frozen, get_all, name = "SlottedObservation", module = "sluicegate._engine")]
+struct Observation {
+    now: u64,
+    queue: Py<QueueState>,
+    in_service: bool,
+    idle_slots: u64,
+    arrivals: u64,
+    served: u64,
+    served_bytes: u64,
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<SlottedSession>()?;
+    module.add_class::<Observation>()
+}

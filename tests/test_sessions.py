@@ -1,0 +1,280 @@
+"""Runs in parts: their record is that of the whole run, to the bit."""
+
+import gc
+import signal
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sluicegate as sg
+from sluicegate import network
+from sluicegate.worlds.network import NetworkSession
+from sluicegate.worlds.slotted import SlottedSession
+
+END_S = 3.0
+SLOTS = 20_000
+
+
+def dumbbell(**fields):
+    return network.NetworkScenario(
+        topology=network.Dumbbell(rate_bps=2e6, client_delays_s=[0.01, 0.03]),
+        flows=[
+            network.TcpFlows(count=4, label="downloads"),
+            network.DatagramFlows(rate_bps=2e5, gaps="exponential"),
+            network.TcpFlows(count=1, source="server1", sink="client1"),
+        ],
+        queue=sg.Queue(limit=30),
+        duration_s=END_S,
+        warm_up_s=1.0,
+        **{"replications": 1, "disciplines": [sg.Discipline(aqm="red")], **fields},
+    )
+
+
+def queue(**fields):
+    return sg.Scenario(
+        arrivals=sg.GeometricArrivals(rate=0.5),
+        service=sg.GeometricService(mu=0.5),
+        slots=SLOTS,
+        replications=1,
+        **{"disciplines": [sg.Discipline(aqm="red")], **fields},
+    )
+
+
+def equal(one, other):
+    """Whether two records say the same, to the bit."""
+    assert one.summary() == other.summary()
+    frames = one.frames()
+    assert frames.keys() == other.frames().keys()
+    for name, frame in other.frames().items():
+        assert frame.equals(frames[name]), name
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.lists(st.floats(0, END_S), max_size=20), st.sampled_from(["red", "pie", "codel"]))
+def test_a_network_in_parts_gives_the_record_of_the_whole_run(times_s, aqm):
+    scenario = dumbbell(disciplines=[sg.Discipline(aqm=aqm)])
+    session = sg.session(scenario)
+    for to_s in sorted(times_s):
+        session.advance(to_s=to_s)
+        assert session.now_s == pytest.approx(to_s, abs=1e-9)
+        assert repr(session.observe()) == repr(session.observe())
+    equal(session.record(), network.simulate(scenario, fresh=True))
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.lists(st.integers(0, SLOTS), max_size=20), st.sampled_from(["red", "pie", "codel"]))
+def test_slots_in_parts_give_the_record_of_the_whole_run(times, aqm):
+    scenario = queue(disciplines=[sg.Discipline(aqm=aqm)])
+    session = sg.session(scenario)
+    for to in sorted(times):
+        session.advance(to=to)
+        assert session.now == to
+        assert repr(session.observe()) == repr(session.observe())
+    equal(session.record(), sg.simulate(scenario, fresh=True))
+
+
+def test_it_is_the_first_replication():
+    scenario = dumbbell(replications=3)
+    record = NetworkSession(scenario).record()
+    whole = network.simulate(scenario)
+    assert record.values("queue_mean")[0] == whole.values("queue_mean")[0]
+    equal(record, network.simulate(scenario.replace(replications=1)))
+
+
+def test_steps_by_seconds_add_up_to_the_end():
+    session = sg.session(dumbbell())
+    for _ in range(30):
+        session.advance(by_s=0.1)
+    assert session.now_s == session.end_s == END_S
+
+
+def test_what_is_seen_of_a_network():
+    session = sg.session(dumbbell())
+    start = session.observe()
+    assert (start.now_s, start.ports[0].arrivals, start.ports[0].queue.packets) == (0.0, 0, 0)
+    session.advance(to_s=2.5)
+    seen = session.observe()
+    (forward,) = seen.ports
+    downloads, datagrams, upload = seen.flows
+    verdicts = forward.queue.verdicts
+    assert forward.arrivals == forward.sent + forward.queue.packets + verdicts.lost > 0
+    assert forward.queue.bytes >= 0
+    assert 0 <= forward.queue.average <= 30
+    assert forward.rate_bps == 2_000_000
+    assert len(forward.queue.lanes.packets) == 1
+    assert downloads.flows == 4
+    assert len(downloads.windows) == 4
+    assert downloads.windows.min() >= 1
+    assert downloads.in_flight > 0
+    assert downloads.delivered > 0
+    assert downloads.delivered_bytes == 500 * downloads.delivered
+    assert datagrams.in_flight is None
+    assert datagrams.delivered > 0
+    assert len(datagrams.windows) == 0
+    assert len(upload.windows) == 1
+    for part in ("at 2.5 s", forward.name, "downloads: 4 flows, 4 at work", "datagrams: 1 flows"):
+        assert part in repr(seen)
+
+
+def test_what_is_seen_of_lanes():
+    fair = sg.Discipline(aqm="codel", scheduler=sg.Fq(queues=16))
+    session = sg.session(dumbbell(disciplines=[fair]))
+    session.advance(to_s=2.0)
+    state = session.observe().ports[0].queue
+    assert state.lanes.packets.sum() == state.packets
+    assert len(state.lanes.packets) == 16
+    assert state.lanes.bytes.sum() == state.bytes
+    assert state.average is None
+    assert np.isnan(state.lanes.average).all()
+
+
+def test_what_is_seen_of_slots():
+    session = sg.session(queue())
+    session.advance(by=5000)
+    session.advance(by=5000)
+    seen = session.observe()
+    inside = seen.queue.packets + seen.in_service
+    assert seen.arrivals == seen.served + inside + seen.queue.verdicts.lost
+    assert (seen.now, seen.served_bytes) == (10_000, 500 * seen.served)
+    assert 0 < seen.idle_slots < 10_000
+    assert "after 10,000 slots" in repr(seen)
+
+
+@pytest.mark.parametrize(
+    ("times", "why"),
+    [
+        ({}, "one of to_s and by_s"),
+        ({"to_s": 1.5, "by_s": 0.1}, "one of to_s and by_s"),
+        ({"to_s": 0.5}, "0.5 s, must lie between 1 s, the present, and 3 s, the end"),
+        ({"to_s": 3.1}, "must lie between 1 s"),
+        ({"by_s": 2.1}, "must lie between 1 s"),
+        ({"by_s": -0.1}, "by_s = -0.1 must be a number that is not negative"),
+        ({"to_s": float("nan")}, "to_s = nan"),
+        ({"to_s": float("inf")}, "to_s = inf"),
+    ],
+)
+def test_times_that_make_no_sense_are_refused_and_the_session_goes_on(times, why):
+    session = sg.session(dumbbell())
+    session.advance(to_s=1.0)
+    with pytest.raises(sg.SluiceError, match=why):
+        session.advance(**times)
+    assert session.now_s == 1.0
+    session.advance(to_s=1.1)
+
+
+@pytest.mark.parametrize("times", [{"to": 0}, {"to": SLOTS + 1}, {"by": 0.5}, {"by": SLOTS}])
+def test_slots_that_make_no_sense_are_refused(times):
+    session = sg.session(queue())
+    session.advance(to=10)
+    with pytest.raises(sg.SluiceError, match="whole number between 10, the present, and 20,000"):
+        session.advance(**times)
+
+
+@pytest.mark.parametrize("scenario", [dumbbell, queue])
+def test_after_its_record_it_is_over(scenario):
+    session = sg.session(scenario())
+    session.record()
+    go_on = {"by_s": 0.0} if scenario is dumbbell else {"by": 0}
+    for call in (session.observe, session.record, lambda: session.advance(**go_on)):
+        with pytest.raises(sg.SluiceError, match="the session has ended: its record was taken"):
+            call()
+
+
+def test_one_of_several_disciplines_must_be_named():
+    several = [sg.Discipline(aqm="red"), sg.Discipline(aqm="pie")]
+    with pytest.raises(sg.SluiceError, match="name one of red, pie"):
+        sg.session(dumbbell(disciplines=several))
+    session = sg.session(dumbbell(disciplines=several), several[1])
+    assert isinstance(session, NetworkSession)
+    assert session.discipline.aqm == "pie"
+
+
+def test_the_file_says_which_world(tmp_path):
+    path = tmp_path / "light.toml"
+    path.write_text(
+        'slots = 1000\narrivals = { kind = "geometric", rate = 0.5 }\n'
+        'service = { kind = "geometric", mu = 0.5 }\n[[disciplines]]\naqm = "red"\n'
+    )
+    session = sg.session(path)
+    assert isinstance(session, SlottedSession)
+    assert session.end == 1000
+
+
+class Broken:
+    """Admits ten packets, then fails."""
+
+    def __init__(self):
+        self.left = 10
+
+    def arrive(self, view):
+        self.left -= 1
+        if self.left < 0:
+            raise ValueError("enough")
+        return sg.ADMIT
+
+
+@pytest.mark.parametrize("scenario", [dumbbell, queue])
+def test_a_python_aqm_works_and_its_error_is_raised(scenario):
+    class All:
+        def arrive(self, view):
+            return sg.ADMIT
+
+    admits = sg.session(scenario(disciplines=[sg.Discipline(aqm=All)])).record()
+    drop_tail = sg.session(scenario(disciplines=[sg.Discipline(aqm="drop_tail")])).record()
+    assert admits["queue_mean"] == drop_tail["queue_mean"]
+    session = sg.session(scenario(disciplines=[sg.Discipline(aqm=Broken)]))
+    with pytest.raises(ValueError, match="enough"):
+        session.record()
+
+
+def test_a_users_header_is_at_work_beside_this_process(tmp_path):
+    header = tmp_path / "shorter.h"
+    header.write_text((Path(__file__).parent / "shorter.h").read_text())
+    scenario = queue(disciplines=[sg.Discipline(aqm=str(header))])
+    session = sg.session(scenario)
+    session.advance(to=500)
+    assert session.observe().arrivals > 0
+    equal(session.record(), sg.simulate(scenario, fresh=True))
+    with pytest.raises(sg.SluiceError, match="has ended"):
+        session.observe()
+    beside = session._kept._beside
+    del session
+    gc.collect()
+    assert not beside.is_alive()
+
+
+def test_ctrl_c_ends_the_call_and_not_the_session():
+    scenario = dumbbell().replace(duration_s=10_000.0, sample_s=10.0)
+    session = sg.session(scenario)
+    timer = threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        session.advance(to_s=10_000.0)
+    timer.join()
+    stopped_s = session.now_s
+    assert 0 < stopped_s < 10_000
+    seen = session.observe()
+    again = sg.session(scenario)
+    again.advance(to_s=stopped_s)
+    assert repr(again.observe()) == repr(seen)
+
+
+def test_two_threads_do_not_use_one_session_at_a_time():
+    session = sg.session(dumbbell().replace(duration_s=10_000.0, sample_s=10.0))
+    worker = threading.Thread(target=lambda: session.advance(to_s=30.0))
+    worker.start()
+    refused = False
+    while worker.is_alive() and not refused:
+        try:
+            session.observe()
+        except sg.SluiceError as error:
+            refused = "at work in another thread" in str(error)
+        time.sleep(0.0005)
+    worker.join()
+    assert refused
+    assert session.now_s == 30.0
