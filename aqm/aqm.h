@@ -63,15 +63,32 @@ struct aqm_view {
 	u64 rate_bps;		/* of the link behind the queue */
 	u64 random;		/* a fresh random word, all 64 bits usable */
 	u64 queue_bytes;	/* bytes that wait; with a scheduler, in this AQM's queue */
+	u64 buffer_bytes;	/* bytes that wait in all queues together */
 	u32 queue_packets;	/* packets that wait, in the same queue */
 	u32 limit_packets;	/* of the buffer; with a scheduler, of all queues together */
 	u32 packet_bytes;	/* size of the packet of this call */
 	u32 flow_hash;		/* flow of the packet of this call */
 	u32 candidate_flow_hash; /* arrivals: flow of a waiting packet, drawn at random */
+	u32 lane;		/* number of this AQM's queue; without a scheduler 0 */
 	u8 idle;		/* 1 if no packet waits and none is in service */
 	u8 ecn_capable;		/* 1 if the queue marks and this packet can be marked */
 	u8 full;		/* arrivals: 1 if the buffer has no room for this packet */
+	u8 traffic_class;	/* of the packet of this call; see aqm_ecn() and aqm_dscp() */
 };
+
+enum aqm_ecn { AQM_NOT_ECT, AQM_ECT1, AQM_ECT0, AQM_CE };
+
+/* The ECN codepoint: the two low bits of the traffic class (RFC 3168, section 5; RFC 9331). */
+static inline enum aqm_ecn aqm_ecn(const struct aqm_view *view)
+{
+	return (enum aqm_ecn)(view->traffic_class & 3);
+}
+
+/* The differentiated services codepoint, 0 to 63 (RFC 2474). */
+static inline u32 aqm_dscp(const struct aqm_view *view)
+{
+	return view->traffic_class >> 2;
+}
 
 /*
  * What becomes of a packet, and why. An AQM returns one of the first three, or, for an

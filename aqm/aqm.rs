@@ -60,6 +60,8 @@ c_structs! {
         pub random: u64,
         /// Bytes that wait, without the packet in service; with a scheduler, in this AQM's queue.
         pub queue_bytes: u64,
+        /// Bytes that wait in all queues together.
+        pub buffer_bytes: u64,
         /// Packets that wait, in the same queue, without the packet in service.
         pub queue_packets: u32,
         /// Limit of the buffer, packets; with a scheduler, of all queues together.
@@ -71,12 +73,17 @@ c_structs! {
         /// For arrivals at an AQM that wants a candidate: hash of the flow of a waiting packet
         /// that was drawn at random.
         pub candidate_flow_hash: u32,
+        /// Number of this AQM's queue; without a scheduler 0.
+        pub lane: u32,
         /// 1 while no packet waits and none is in service.
         pub idle: u8,
         /// 1 if the packet may be marked instead of dropped.
         pub ecn_capable: u8,
         /// For arrivals: 1 if the buffer has no room for the packet.
         pub full: u8,
+        /// Traffic class of the packet: its differentiated services codepoint, and in the two low
+        /// bits its ECN codepoint.
+        pub traffic_class: u8,
     }
 
     /// A parameter.
@@ -169,6 +176,50 @@ c_structs! {
         pub victim: Option<
             unsafe extern "C" fn(*const c_void, *const c_void, *mut CLanes, u32, u32) -> u32,
         >,
+    }
+}
+
+/// The fields of [`View`], as in [`LAYOUT`].
+const VIEW: &[Field] = LAYOUT[0].2;
+
+impl View {
+    /// Returns the names of the fields, in their order.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        VIEW.iter().map(|(name, ..)| *name)
+    }
+
+    /// Returns the values of the fields, in their order.
+    pub fn values(&self) -> impl Iterator<Item = u64> {
+        let start: *const u8 = (&raw const *self).cast();
+        VIEW.iter().map(move |(_, offset, size)| {
+            // SAFETY: a field of this size, all of whose bits are a number, is at this offset.
+            unsafe {
+                let field = start.add(*offset);
+                match size {
+                    8 => field.cast::<u64>().read(),
+                    4 => field.cast::<u32>().read().into(),
+                    _ => field.read().into(),
+                }
+            }
+        })
+    }
+
+    /// Returns the view with these values of its fields; the rest is 0.
+    pub fn of(values: impl Iterator<Item = u64>) -> Self {
+        let mut view = Self::default();
+        let start: *mut u8 = (&raw mut view).cast();
+        for ((_, offset, size), value) in VIEW.iter().zip(values) {
+            // SAFETY: as in `values`.
+            unsafe {
+                let field = start.add(*offset);
+                match size {
+                    8 => field.cast::<u64>().write(value),
+                    4 => field.cast::<u32>().write(value as u32),
+                    _ => field.write(value as u8),
+                }
+            }
+        }
+        view
     }
 }
 

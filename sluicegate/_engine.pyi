@@ -58,14 +58,18 @@ class View:
     random: int
     uniform: float
     queue_bytes: int
+    buffer_bytes: int
     queue_packets: int
     limit_packets: int
     packet_bytes: int
     flow_hash: int
     candidate_flow_hash: int
+    lane: int
     idle: bool
     ecn_capable: bool
     full: bool
+    ecn: int
+    dscp: int
 
 @final
 class Discipline:

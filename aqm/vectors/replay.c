@@ -85,6 +85,8 @@ static void read_call(FILE *file, const char *name)
 		   &v.queue_packets, &v.packet_bytes, &v.flow_hash, &v.candidate_flow_hash,
 		   &v.idle, &v.ecn_capable, &v.full) != 13)
 		fail("no call");
+	v.buffer_bytes = v.queue_bytes;
+	v.traffic_class = v.ecn_capable ? AQM_ECT0 : AQM_NOT_ECT;
 	calls++;
 	expect(name, call(name, &v), verdict);
 }

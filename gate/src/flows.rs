@@ -148,6 +148,7 @@ mod tests {
             addresses: [Ipv4Addr::from(sender).into(), Ipv4Addr::LOCALHOST.into()],
             ports: Some([7, 80]),
             ecn: Ecn::NotEct,
+            dscp: 0,
             opens: false,
         }
     }

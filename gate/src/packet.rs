@@ -14,6 +14,8 @@ pub struct Held {
     pub flow_hash: u32,
     /// ECN codepoint with which it came; Not-ECT if its header cannot be changed.
     pub ecn: Ecn,
+    /// Differentiated services codepoint.
+    pub dscp: u8,
     /// True if the queue has marked it.
     pub marked: bool,
 }
@@ -27,8 +29,8 @@ impl Packet for Held {
         self.flow_hash
     }
 
-    fn ecn(&self) -> Ecn {
-        self.ecn
+    fn traffic_class(&self) -> u8 {
+        self.dscp << 2 | self.ecn.bits()
     }
 
     fn mark(&mut self) {

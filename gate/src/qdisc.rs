@@ -26,7 +26,7 @@ mod with_bpf {
 
     use serde_json::{Map, Value, json};
     use sluice_aqm::Verdict;
-    use sluice_kernel::{Counts, Fixed, Kind, LOG_COLUMNS, Program};
+    use sluice_kernel::{Counts, Fixed, Kind, Program, log_columns};
 
     use crate::{
         Failure,
@@ -44,7 +44,7 @@ mod with_bpf {
                 print(&counts.iter().map(line).collect::<String>())
             }
             QdiscCommand::Log(options) => {
-                print(&format!("{LOG_COLUMNS}\n"))?;
+                print(&format!("{}\n", log_columns()))?;
                 for (number, happened) in Kind::named(&options.kind)?.log()?.iter().enumerate() {
                     print(&format!("{},{happened}\n", number + 1))?;
                 }

@@ -83,6 +83,7 @@ fn packets(capture: &Capture) -> impl Iterator<Item = Held> {
         bytes: capture.bytes[id],
         flow_hash: sluice_queue::datagram_flow_hash(flow),
         ecn: capture.ecn[id],
+        dscp: capture.dscp[id],
         marked: false,
     })
 }

@@ -282,6 +282,7 @@ impl Port {
             bytes,
             flow_hash: read.map_or(0, |packet| packet.flow),
             ecn,
+            dscp: read.map_or(0, |packet| packet.dscp),
             marked: false,
         };
         self.link.arrive(now_ns, packet, &mut self.outcome);

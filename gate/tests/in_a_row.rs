@@ -102,7 +102,7 @@ fn in_network(packets: &[Timed], links: [&Settings; 2]) -> String {
         &capture.time_ns,
         &capture.bytes,
         &capture.flow_numbers(),
-        &capture.ecn,
+        &capture.traffic_classes(),
     );
     let link = |(number, settings): (usize, &Settings)| Link {
         from: number,

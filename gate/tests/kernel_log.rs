@@ -8,13 +8,14 @@
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     env, fs,
+    iter::once,
     path::Path,
 };
 
 use sluice_aqm::{Aqm, Running, Verdict, Victim, View};
 use sluice_ecn::Ecn;
 use sluice_gate::{cli::LinkOptions, packet::Held, settings::Settings};
-use sluice_queue::{COLUMNS, Event, Observer, Queue};
+use sluice_queue::{Event, Observer, Queue};
 
 /// A line of the log.
 #[derive(Clone, Debug)]
@@ -31,7 +32,8 @@ struct Line {
 fn read(path: &Path) -> BTreeMap<usize, Vec<Line>> {
     let text = fs::read_to_string(path).unwrap();
     let (columns, lines) = text.split_once('\n').unwrap();
-    assert_eq!(columns, format!("{COLUMNS},index"));
+    assert_eq!(columns, format!("{},index", sluice_queue::columns()));
+    let shown = View::names().count() - 1;
     let mut links: BTreeMap<usize, Vec<Line>> = BTreeMap::new();
     for line in lines.lines() {
         let fields: Vec<&str> = line.split(',').collect();
@@ -42,23 +44,8 @@ fn read(path: &Path) -> BTreeMap<usize, Vec<Line>> {
             queue: number(3) as usize,
             packet: number(5) as u32,
             verdict: verdict.and_then(|code| Verdict::from_code(code as u32)),
-            view: View {
-                now_ns: number(1),
-                random: number(7),
-                idle_since_ns: number(8),
-                sojourn_ns: number(9),
-                rate_bps: number(10),
-                queue_bytes: number(11),
-                queue_packets: number(12) as u32,
-                limit_packets: number(13) as u32,
-                packet_bytes: number(14) as u32,
-                flow_hash: number(15) as u32,
-                candidate_flow_hash: number(16) as u32,
-                idle: number(17) as u8,
-                ecn_capable: number(18) as u8,
-                full: number(19) as u8,
-            },
-            index: number(20) as usize,
+            view: View::of(once(number(1)).chain((7..7 + shown).map(number))),
+            index: number(7 + shown) as usize,
         });
     }
     links
@@ -180,11 +167,8 @@ impl Engine {
             id: line.packet,
             bytes: line.view.packet_bytes,
             flow_hash: line.view.flow_hash,
-            ecn: if line.view.ecn_capable > 0 {
-                Ecn::Ect0
-            } else {
-                Ecn::NotEct
-            },
+            ecn: Ecn::from_bits(line.view.traffic_class),
+            dscp: line.view.traffic_class >> 2,
             marked: false,
         };
         let words = &mut self.words;

@@ -126,7 +126,7 @@ fn beside_network<'a>(
         &capture.time_ns,
         &capture.bytes,
         &capture.flow_numbers(),
-        &capture.ecn,
+        &capture.traffic_classes(),
     );
     let port = Port {
         discipline: discipline.on(buffer),

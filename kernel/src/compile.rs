@@ -133,9 +133,19 @@ pub fn compile(program: Program, class: &Class) -> Result<Object, KernelError> {
         ("-DWANTS_CANDIDATE", has.candidate),
         (
             "-DWANTS_FLOW",
-            scheduler.is_some()
-                || class.header.is_some()
-                || looks_at_flows(&format!("{functions}.h")),
+            scheduler.is_some() || class.header.is_some() || looks_at(functions, "flow_hash"),
+        ),
+        (
+            "-DWANTS_TRAFFIC_CLASS",
+            class.header.is_some()
+                || [Some(functions), scheduler]
+                    .into_iter()
+                    .flatten()
+                    .any(|name| {
+                        ["aqm_ecn(", "aqm_dscp("]
+                            .iter()
+                            .any(|at| looks_at(name, at))
+                    }),
         ),
     ] {
         flags.extend(given.then(|| flag.to_owned()));
@@ -149,20 +159,22 @@ pub fn compile(program: Program, class: &Class) -> Result<Object, KernelError> {
     })
 }
 
-/// True if one of our AQMs uses a packet's flow. Computing the flow's hash costs more than most
-/// AQMs, so a qdisc does it only for these. (It also does it for every user's header, which can use
-/// the flow under another name.)
-fn looks_at_flows(header: &str) -> bool {
-    // it defines the field `flow_hash`, and uses it nowhere
-    if header == "aqm.h" {
+/// True if one of our headers, or one that it includes, has this text. Computing the hash of a
+/// packet's flow costs more than most AQMs, and its header need not be read, so a qdisc does so only
+/// for headers that look at them. (It also does it for every user's header, which can look at them
+/// under another name.)
+fn looks_at(name: &str, text: &str) -> bool {
+    // they define all fields, and use none
+    if ["aqm", "scheduler"].contains(&name) {
         return false;
     }
-    let given = HEADERS.iter().find(|(name, _)| *name == header);
-    given.is_some_and(|(_, text)| {
-        let mut included = text
+    let header = format!("{name}.h");
+    let given = HEADERS.iter().find(|(known, _)| *known == header);
+    given.is_some_and(|(_, header)| {
+        let mut included = header
             .lines()
-            .filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"'));
-        text.contains("flow_hash") || included.any(looks_at_flows)
+            .filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix(".h\""));
+        header.contains(text) || included.any(|name| looks_at(name, text))
     })
 }
 
@@ -220,10 +232,10 @@ mod tests {
         let looking: Vec<&str> = sluice_aqm::all()
             .iter()
             .map(functions)
-            .filter(|functions| looks_at_flows(&format!("{functions}.h")))
+            .filter(|functions| looks_at(functions, "flow_hash"))
             .collect();
         assert_eq!(looking, ["choke", "fred", "sred"]);
         // registry.h has no `flow_hash` itself, but its includes have
-        assert!(looks_at_flows("registry.h"));
+        assert!(looks_at("registry", "flow_hash"));
     }
 }

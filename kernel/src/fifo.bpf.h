@@ -20,6 +20,11 @@ static INLINE u64 bytes_in(const struct Qdisc *sch, const struct lane *lane)
 	return sch->qstats.backlog;
 }
 
+static INLINE u64 bytes_in_all(const struct Qdisc *sch, const struct instance *instance)
+{
+	return sch->qstats.backlog;
+}
+
 static INLINE u32 is_idle(const struct Qdisc *sch, const struct instance *instance,
 			  const struct lane *lane, u64 now_ns)
 {
@@ -31,7 +36,7 @@ static INLINE u64 idle_since(const struct instance *instance, const struct lane 
 	return instance->ended_ns;
 }
 
-static INLINE u32 classify(struct instance *instance, u64 now_ns, u32 flow_hash)
+static INLINE u32 classify(struct instance *instance, const struct waiting *arrived)
 {
 	return 0;
 }

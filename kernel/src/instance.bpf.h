@@ -97,6 +97,7 @@ struct lane {
 struct several {
 	union { u64 least; struct OF_SCHEDULER(_state) own; } state;
 	u64 begun_ns;		/* start of the AQMs with the present settings */
+	u64 bytes;		/* that wait */
 	u32 serving;		/* number of the lane whose packet the link sends, plus 1; 0: none */
 	u32 unused;		/* first in the list of places that were used and are free */
 	u32 unused_count;

@@ -48,6 +48,11 @@ static INLINE u64 bytes_in(const struct Qdisc *sch, const struct lane *lane)
 	return lane->scheduled.waits.bytes;
 }
 
+static INLINE u64 bytes_in_all(const struct Qdisc *sch, const struct instance *instance)
+{
+	return instance->several.bytes;
+}
+
 /* `idle_since_ns` is 0 while the link sends a packet of the lane. */
 static INLINE u32 is_idle(const struct Qdisc *sch, const struct instance *instance,
 			  const struct lane *lane, u64 now_ns)
@@ -81,6 +86,7 @@ static INLINE void begin_empty(struct instance *instance, u64 now_ns)
 
 	clear((u64 *)&several->state, WORDS(several->state));
 	several->serving = 0;
+	several->bytes = 0;
 	several->unused_count = 0;
 	several->used = 0;
 	FOR_UP_TO(fixed.lanes) {
@@ -112,13 +118,15 @@ VERIFIED_ONCE int bring_up_to_date(struct instance *instance, struct lane *lane,
 	return 0;
 }
 
-/* The number of the lane that a packet of a flow joins. */
-static INLINE u32 classify(struct instance *instance, u64 now_ns, u32 flow_hash)
+/* The number of the lane that a packet joins. */
+static INLINE u32 classify(struct instance *instance, const struct waiting *arrived)
 {
 	struct OF_SCHEDULER(_state) *state = &instance->several.state.own;
 	const struct OF_SCHEDULER(_config) *config = &instance->wish.scheduler.own;
-	struct aqm_view view = { .now_ns = now_ns, .flow_hash = flow_hash };
+	struct aqm_view view = { .now_ns = arrived->since_ns };
 
+	show(&view, instance, arrived);
+	view.ecn_capable = 0;	/* as in the engine: not yet known */
 	if (OF_SCHEDULER(_wants_random)(state, config, &view)) {
 		view.random = draw_more(instance);
 		log(instance, HAPPENED_SALT, 0, 0, 0, 0, &view);
@@ -268,6 +276,7 @@ static INLINE struct sk_buff *put(struct Qdisc *sch, struct instance *instance, 
 	lane->tail = number;
 	lane->scheduled.waits.packets++;
 	lane->scheduled.waits.bytes += waiting->bytes;
+	instance->several.bytes += waiting->bytes;
 	OF_SCHEDULER(_joined)(&instance->several.state.own, &instance->wish.scheduler.own,
 			      lanes_of(instance), queue);
 	count_in(sch, instance, waiting->since_ns, waiting->bytes);
@@ -314,6 +323,7 @@ static INLINE struct sk_buff *take(struct Qdisc *sch, struct instance *instance,
 	several->unused_count++;
 	waits->packets--;
 	waits->bytes -= waited->bytes;
+	several->bytes -= waited->bytes;
 	if (!index)
 		tell_head(instance, lane);
 	if (!waits->packets && several->serving != queue + 1)

@@ -23,7 +23,7 @@ pub use counts::Counts;
 pub use device::Device;
 pub use installed::{Installed, SAMPLED, Snapshot};
 pub use judge::{Judge, QUESTIONS, Question};
-pub use logged::{Happened, LOG_COLUMNS};
+pub use logged::{Happened, log_columns};
 pub use qdisc::{KINDS, Kind, Owner, check_kernel};
 pub use settings::{Fixed, Settings};
 

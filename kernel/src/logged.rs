@@ -7,10 +7,12 @@ use sluice_aqm::{Verdict, View};
 
 use crate::{KernelError, refusal::lost};
 
-/// First line of a log as text: the columns of the engine's decision log, and `index`.
-pub const LOG_COLUMNS: &str = "number,time_ns,link,queue,event,packet,verdict,random,\
-idle_since_ns,sojourn_ns,rate_bps,queue_bytes,queue_packets,limit_packets,packet_bytes,flow_hash,\
-candidate_flow_hash,idle,ecn_capable,full,index";
+/// Returns the first line of a log as text: the columns of the engine's decision log, and `index`.
+pub fn log_columns() -> String {
+    let own = "number,time_ns,link,queue,event,packet,verdict";
+    let shown = View::names().skip(1);
+    shown.fold(own.to_owned(), |columns, name| columns + "," + name) + ",index"
+}
 
 /// Names of `enum happening`.
 const EVENTS: [&str; 10] = [
@@ -59,30 +61,18 @@ impl fmt::Display for Happened {
             Some(name) if self.has_verdict() => name,
             _ => "",
         };
-        let view = &self.view;
         write!(
             out,
-            "{},{},{},{},{},{verdict},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
-            view.now_ns,
+            "{},{},{},{},{},{verdict}",
+            self.view.now_ns,
             self.link,
             self.queue,
             self.event(),
             self.packet,
-            view.random,
-            view.idle_since_ns,
-            view.sojourn_ns,
-            view.rate_bps,
-            view.queue_bytes,
-            view.queue_packets,
-            view.limit_packets,
-            view.packet_bytes,
-            view.flow_hash,
-            view.candidate_flow_hash,
-            view.idle,
-            view.ecn_capable,
-            view.full,
-            self.index,
-        )
+        )?;
+        let mut shown = self.view.values().skip(1);
+        shown.try_for_each(|value| write!(out, ",{value}"))?;
+        write!(out, ",{}", self.index)
     }
 }
 

@@ -56,24 +56,33 @@ static INLINE void give_number(const struct instance *instance, struct sk_buff *
 }
 
 /*
- * 1 if a packet can be marked instead of dropped: ECT(0), ECT(1), or CE, with which it passes as it
- * is (RFC 3168, section 5).
+ * The traffic class of a packet: DSCP and ECN codepoint. 0 if nothing here uses it, and of what is
+ * not IP.
  */
-static INLINE u32 can_be_marked(const struct instance *instance, struct sk_buff *skb)
+static INLINE u8 traffic_class(const struct instance *instance, struct sk_buff *skb)
 {
 	const struct iphdr *header;
-	u32 field;
 
+#ifndef WANTS_TRAFFIC_CLASS
 	if (!fixed.marks || !instance->wish.settings.ecn)
 		return 0;
+#endif
 	header = bpf_rdonly_cast(skb->head + skb->network_header,
 				 __builtin_btf_type_id(*(struct iphdr *)0, 1));
-	field = header->tos;
-	if (skb->protocol == PROTOCOL_IPV6)
-		field >>= 4;	/* the traffic class lies across the first two bytes */
-	else if (skb->protocol != PROTOCOL_IPV4)
-		return 0;
-	return (field & 3) != 0;
+	if (skb->protocol == PROTOCOL_IPV4)
+		return header->tos;
+	if (skb->protocol == PROTOCOL_IPV6)	/* it lies across the first two bytes */
+		return (u8)(header->version << 4 | header->tos >> 4);
+	return 0;
+}
+
+/*
+ * 1 if a packet of a traffic class can be marked instead of dropped: ECT(0), ECT(1), or CE, with
+ * which it passes as it is (RFC 3168, section 5).
+ */
+static INLINE u32 can_be_marked(const struct instance *instance, u8 traffic_class)
+{
+	return fixed.marks && instance->wish.settings.ecn && (traffic_class & 3);
 }
 
 SECTION("tcx/ingress") int set_ce(struct __sk_buff *skb)

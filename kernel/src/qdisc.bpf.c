@@ -6,8 +6,8 @@
  *
  * Given by the compiler's command line: HEADER (the AQM's file), AQM (its name), SHA256 (of all
  * text), HAS_DEPART, HAS_TICK, HAS_OCCUPANCY if the AQM has these functions, WANTS_CANDIDATE,
- * WANTS_FLOW if the hash of a packet's flow is used, LOGS, and with a scheduler SCHEDULER_HEADER
- * (its file) and SCHEDULER (its name).
+ * WANTS_FLOW if the hash of a packet's flow is used, WANTS_TRAFFIC_CLASS if its DSCP or ECN
+ * codepoint is, LOGS, and with a scheduler SCHEDULER_HEADER (its file) and SCHEDULER (its name).
  *
  * A kind of qdisc serves up to INSTANCES interfaces. Each has an entry of `instances`, with AQMs
  * and state of its own, and a part of the map `places`, in which its packets wait. The kernel holds
@@ -61,17 +61,15 @@ static INLINE void count_verdict(struct Qdisc *sch, struct instance *instance,
 
 /* Returns the verdict on an arriving packet; `candidate` gets the index of CHOKe's candidate. */
 static INLINE enum aqm_verdict judge_arrival(struct Qdisc *sch, struct instance *instance,
-					     struct lane *lane, u32 number, u32 can_mark,
+					     struct lane *lane, u32 number,
 					     const struct waiting *arrived, u32 *candidate)
 {
 	u64 now_ns = arrived->since_ns;
-	struct aqm_view view = look(sch, instance, lane, now_ns);
+	struct aqm_view view = look(sch, instance, lane, number, now_ns);
 	enum aqm_verdict verdict;
 
-	view.packet_bytes = arrived->bytes;
-	view.flow_hash = arrived->flow_hash;
+	show(&view, instance, arrived);
 	view.random = draw(instance, now_ns);
-	view.ecn_capable = can_mark;
 	view.full = !has_room(sch, instance, arrived->bytes);
 #ifdef WANTS_CANDIDATE
 	if (packets_in(sch, lane)) {
@@ -102,7 +100,7 @@ static INLINE u32 lose(struct Qdisc *sch, struct instance *instance, u32 number,
 	victim = take(sch, instance, lane, number, index, now_ns, &lost);
 	if (!victim)
 		return 0;
-	tell(sch, instance, lane, number, &lost, CAN_BE_MARKED(instance, victim), now_ns, -1);
+	tell(sch, instance, lane, number, &lost, now_ns, -1);
 	log_time(instance, HAPPENED_LOSE, number, lost.packet, index, why, now_ns, 0);
 	tell_loss(sch, instance, lost.bytes);
 	bpf_qdisc_skb_drop(victim, to_free);
@@ -162,7 +160,7 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	struct instance *instance = instance_of(sch);
 	u64 now_ns = ktime_get_ns();
 	struct waiting arrived = { .since_ns = now_ns, .bytes = packet_bytes(skb) };
-	u32 candidate = 0, number, can_mark;
+	u32 candidate = 0, number;
 	enum aqm_verdict verdict, why;
 	struct lane *lane;
 
@@ -172,15 +170,15 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 #ifdef WANTS_FLOW
 	arrived.flow_hash = bpf_skb_get_hash(skb);
 #endif
-	number = classify(instance, now_ns, arrived.flow_hash);
+	arrived.traffic_class = traffic_class(instance, skb);
+	number = classify(instance, &arrived);
 	lane = lane_for(sch, instance, number, now_ns);
 	tell_arrival(instance, skb, arrived.bytes);
 	arrived.packet = (u32)instance->counts.arrivals;
-	can_mark = can_be_marked(instance, skb);
 	why = AQM_DROP_OVERFLOW;
 	if (!lane)
 		goto drop;
-	verdict = judge_arrival(sch, instance, lane, number, can_mark, &arrived, &candidate);
+	verdict = judge_arrival(sch, instance, lane, number, &arrived, &candidate);
 	why = verdict;
 	give_number(instance, skb);
 	arrived.is_marked = verdict == AQM_MARK;
@@ -188,7 +186,7 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 					   candidate, to_free))
 		goto drop;
 	instance->just_now_ns = now_ns;
-	tell(sch, instance, lane, number, &arrived, can_mark, now_ns, 1);
+	tell(sch, instance, lane, number, &arrived, now_ns, 1);
 	skb = put(sch, instance, lane, number, skb, &arrived);
 	if (skb)
 		goto drop;
@@ -224,19 +222,17 @@ static INLINE u64 occupy(struct instance *instance, u64 now_ns, u64 since_ns, u3
 /* Returns the verdict on a packet that leaves. */
 static INLINE enum aqm_verdict judge(struct Qdisc *sch, struct instance *instance,
 				     struct lane *lane, u32 number, u64 now_ns,
-				     const struct waiting *waited, struct sk_buff *skb)
+				     const struct waiting *waited)
 {
 #ifdef HAS_DEPART
-	struct aqm_view view = look(sch, instance, lane, now_ns);
+	struct aqm_view view = look(sch, instance, lane, number, now_ns);
 	enum aqm_verdict verdict;
 
 	/* the packet that leaves is in service, so the queue is not idle */
 	view.idle = 0;
 	view.idle_since_ns = 0;
-	view.packet_bytes = waited->bytes;
-	view.flow_hash = waited->flow_hash;
+	show(&view, instance, waited);
 	view.random = draw_more(instance);
-	view.ecn_capable = can_be_marked(instance, skb);
 	view.sojourn_ns = now_ns - waited->since_ns;
 	verdict = aqm_mark_instead(
 		OF(_depart)(&lane->state.own, &instance->wish.config.own, &view), &view);
@@ -265,8 +261,8 @@ static INLINE struct sk_buff *leave(struct Qdisc *sch, struct instance *instance
 	skb = take(sch, instance, lane, number, 0, now_ns, &waited);
 	if (!skb)
 		return 0;
-	tell(sch, instance, lane, number, &waited, CAN_BE_MARKED(instance, skb), now_ns, -1);
-	verdict = judge(sch, instance, lane, number, now_ns, &waited, skb);
+	tell(sch, instance, lane, number, &waited, now_ns, -1);
+	verdict = judge(sch, instance, lane, number, now_ns, &waited);
 	if (is_drop(verdict)) {
 		/* the link has sent nothing: what it is late by stays */
 		instance->ended_ns = now_ns;

@@ -41,6 +41,7 @@ struct qdisc_skb_cb {
 } FOUND_BY_LIBBPF;
 
 struct iphdr {
+	u8 ihl : 4, version : 4;
 	u8 tos;
 } FOUND_BY_LIBBPF;
 

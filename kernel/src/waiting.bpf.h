@@ -7,7 +7,7 @@
  * decide which places belong to a lane, and in which order. Both define:
  *
  * - lane_at(): a lane by its number
- * - packets_in(), bytes_in(), is_idle(), idle_since(): what the AQM sees of a lane
+ * - packets_in(), bytes_in(), is_idle(), idle_since(): what the AQM sees of a lane; bytes_in_all()
  * - classify(), lane_for(): the number of the lane for an arriving packet; a lane, ready for an
  *   event
  * - put(), index_at_random(), place_of(), take(): the packets of a lane
@@ -28,7 +28,8 @@ struct waiting {
 	u32 bytes;
 	u32 flow_hash;
 	u32 packet;		/* its number, counted by arrival from 1; for marks and the log */
-	u32 is_marked;
+	u8 traffic_class;	/* DSCP and ECN codepoint, if they are used; else 0 */
+	u8 is_marked;
 };
 
 /* A place where a packet waits. */
@@ -66,26 +67,39 @@ static INLINE u32 place_behind(const struct place *place, u32 number)
 
 static INLINE u32 packets_in(const struct Qdisc *sch, const struct lane *lane);
 static INLINE u64 bytes_in(const struct Qdisc *sch, const struct lane *lane);
+static INLINE u64 bytes_in_all(const struct Qdisc *sch, const struct instance *instance);
 static INLINE u32 is_idle(const struct Qdisc *sch, const struct instance *instance,
 			  const struct lane *lane, u64 now_ns);
 static INLINE u64 idle_since(const struct instance *instance, const struct lane *lane);
 
 /* The view's fields of queue and link, which are the same for every call. */
 static INLINE struct aqm_view look(const struct Qdisc *sch, const struct instance *instance,
-				   const struct lane *lane, u64 now_ns)
+				   const struct lane *lane, u32 number, u64 now_ns)
 {
 	struct aqm_view view = {
 		.now_ns = now_ns,
 		.rate_bps = instance->wish.settings.rate_bps,
 		.queue_bytes = bytes_in(sch, lane),
+		.buffer_bytes = bytes_in_all(sch, instance),
 		.queue_packets = packets_in(sch, lane),
 		.limit_packets = instance->wish.settings.limit_packets,
+		.lane = number,
 		.idle = is_idle(sch, instance, lane, now_ns),
 	};
 
 	if (view.idle)
 		view.idle_since_ns = idle_since(instance, lane);
 	return view;
+}
+
+/* The view's fields of a packet, which are the same for every call. */
+static INLINE void show(struct aqm_view *view, const struct instance *instance,
+			const struct waiting *waiting)
+{
+	view->packet_bytes = waiting->bytes;
+	view->flow_hash = waiting->flow_hash;
+	view->traffic_class = waiting->traffic_class;
+	view->ecn_capable = can_be_marked(instance, waiting->traffic_class);
 }
 
 /*
@@ -104,7 +118,7 @@ static INLINE void make_up_ticks(const struct Qdisc *sch, struct instance *insta
 	FOR_UP_TO(MOST_TICKS) {
 		if (now_ns < lane->tick_ns)
 			break;
-		view = look(sch, instance, lane, lane->tick_ns);
+		view = look(sch, instance, lane, number, lane->tick_ns);
 		OF(_tick)(&lane->state.own, &instance->wish.config.own, &view);
 		log(instance, HAPPENED_TICK, number, 0, 0, 0, &view);
 		lane->tick_ns += interval_ns;
@@ -116,15 +130,12 @@ static INLINE void make_up_ticks(const struct Qdisc *sch, struct instance *insta
 
 /* Tells the AQM that a packet is about to join the queue (`change` 1) or has left it (-1). */
 static INLINE void tell(const struct Qdisc *sch, struct instance *instance, struct lane *lane,
-			u32 number, const struct waiting *waiting, u32 can_mark, u64 now_ns,
-			s64 change)
+			u32 number, const struct waiting *waiting, u64 now_ns, s64 change)
 {
 #ifdef HAS_OCCUPANCY
-	struct aqm_view view = look(sch, instance, lane, now_ns);
+	struct aqm_view view = look(sch, instance, lane, number, now_ns);
 
-	view.packet_bytes = waiting->bytes;
-	view.flow_hash = waiting->flow_hash;
-	view.ecn_capable = can_mark;
+	show(&view, instance, waiting);
 #ifndef SCHEDULER
 	/* the link is busy, or will send the packet that has left */
 	if (change < 0)
@@ -135,12 +146,6 @@ static INLINE void tell(const struct Qdisc *sch, struct instance *instance, stru
 	    &view);
 #endif
 }
-
-#ifdef HAS_OCCUPANCY
-#define CAN_BE_MARKED(instance, skb) can_be_marked(instance, skb)
-#else
-#define CAN_BE_MARKED(instance, skb) 0
-#endif
 
 /* Sets the state of an AQM to its start. */
 static INLINE void begin_aqm(const struct instance *instance, struct lane *lane, u64 now_ns)
@@ -175,8 +180,7 @@ VERIFIED_ONCE int introduce(struct instance *instance, struct lane *lane, u32 fi
 		place = place_at(instance, number);
 		if (!place)
 			break;
-		view.packet_bytes = place->waiting.bytes;
-		view.flow_hash = place->waiting.flow_hash;
+		show(&view, instance, &place->waiting);
 		OF(_occupancy)(&lane->state.own, &instance->wish.config.own, &view, 1);
 		view.queue_packets++;
 		view.queue_bytes += place->waiting.bytes;

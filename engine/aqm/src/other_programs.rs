@@ -24,6 +24,7 @@ fn view(words: &[&str], (rate_bps, limit_packets): (u64, u32)) -> View {
         sojourn_ns: number(words[2]),
         random: u64::from_str_radix(words[3], 16).unwrap(),
         queue_bytes: number(words[4]),
+        buffer_bytes: number(words[4]),
         queue_packets: number(words[5]),
         packet_bytes: number(words[6]),
         flow_hash: number(words[7]),
@@ -31,6 +32,8 @@ fn view(words: &[&str], (rate_bps, limit_packets): (u64, u32)) -> View {
         idle: number(words[9]),
         ecn_capable: number(words[10]),
         full: number(words[11]),
+        traffic_class: if words[10] == "1" { 2 } else { 0 },
+        ..View::default()
     }
 }
 

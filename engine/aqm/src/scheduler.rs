@@ -63,18 +63,9 @@ impl Scheduler {
         unsafe { words.as_mut_ptr().cast::<LaneView>().write(view) };
     }
 
-    /// Returns the lane that a flow's packet joins. `random` returns 64 fresh random bits.
-    pub fn classify(
-        &mut self,
-        now_ns: u64,
-        flow_hash: u32,
-        random: &mut impl FnMut() -> u64,
-    ) -> usize {
-        let mut view = View {
-            now_ns,
-            flow_hash,
-            ..View::default()
-        };
+    /// Returns the lane that a packet joins; `view` has the time and what is known of the packet.
+    /// `random` returns 64 fresh random bits.
+    pub fn classify(&mut self, mut view: View, random: &mut impl FnMut() -> u64) -> usize {
         let (state, config) = (self.state.as_mut_ptr().cast(), self.config());
         let wants_random = self.code.wants_random.expect("AQM_SCHEDULER sets it");
         let classify = self.code.classify.expect("AQM_SCHEDULER sets it");

@@ -140,6 +140,8 @@ pub struct Packet {
     pub ports: Option<[u16; 2]>,
     /// ECN codepoint.
     pub ecn: Ecn,
+    /// Differentiated services codepoint.
+    pub dscp: u8,
     /// True if it opens a TCP connection: SYN without ACK.
     pub opens: bool,
 }
@@ -169,13 +171,14 @@ pub(crate) fn parse(
 fn packet_of(ip: &[u8], on_wire: u32) -> Option<Packet> {
     let packet = LaxSlicedPacket::from_ip(ip).ok()?;
     let net = packet.net.as_ref()?;
-    let (stated_bytes, least_bytes, ecn) = match net {
+    let (stated_bytes, least_bytes, ecn, dscp) = match net {
         LaxNetSlice::Ipv4(v4) => {
             let header = v4.header();
             (
                 header.total_len().into(),
                 header.slice().len() as u32,
                 header.ecn(),
+                header.dcp(),
             )
         }
         LaxNetSlice::Ipv6(v6) => {
@@ -186,7 +189,7 @@ fn packet_of(ip: &[u8], on_wire: u32) -> Option<Packet> {
                 0 => 0,
                 payload => fixed + u32::from(payload),
             };
-            (stated, fixed, header.ecn())
+            (stated, fixed, header.ecn(), header.dscp())
         }
         LaxNetSlice::Arp(_) => return None,
     };
@@ -206,6 +209,7 @@ fn packet_of(ip: &[u8], on_wire: u32) -> Option<Packet> {
         addresses,
         ports,
         ecn: Ecn::from_bits(ecn.value()),
+        dscp: dscp.value(),
         opens: opens(payload),
     })
 }

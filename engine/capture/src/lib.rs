@@ -35,6 +35,8 @@ pub struct Capture {
     pub protocol: Vec<u8>,
     /// ECN codepoint.
     pub ecn: Vec<Ecn>,
+    /// Differentiated services codepoint.
+    pub dscp: Vec<u8>,
     /// True if the packet opens a TCP connection (SYN without ACK).
     pub opens: Vec<bool>,
     /// Frames that hold no readable IP header; they are in no column.
@@ -104,6 +106,7 @@ impl Capture {
         self.flow.drain(..untimed);
         self.protocol.drain(..untimed);
         self.ecn.drain(..untimed);
+        self.dscp.drain(..untimed);
         self.opens.drain(..untimed);
         self.notes.push(match untimed {
             1 => "1 packet with a time of 0 is left out: all others came after 1970".into(),
@@ -111,6 +114,13 @@ impl Capture {
                 "{untimed} packets with a time of 0 are left out: all others came after 1970"
             ),
         });
+    }
+
+    /// Returns the traffic class of each packet: its differentiated services codepoint, and in the
+    /// two low bits its ECN codepoint.
+    pub fn traffic_classes(&self) -> Vec<u8> {
+        let both = self.dscp.iter().zip(&self.ecn);
+        both.map(|(dscp, ecn)| dscp << 2 | ecn.bits()).collect()
     }
 
     /// Returns the flow of each packet as a number; flows are numbered from 0 in the order of their
@@ -149,6 +159,7 @@ impl Capture {
         self.flow.push(packet.flow);
         self.protocol.push(packet.protocol);
         self.ecn.push(packet.ecn);
+        self.dscp.push(packet.dscp);
         self.opens.push(packet.opens);
         Ok(())
     }
@@ -160,6 +171,7 @@ impl Capture {
         self.flow.try_reserve(1)?;
         self.protocol.try_reserve(1)?;
         self.ecn.try_reserve(1)?;
+        self.dscp.try_reserve(1)?;
         self.opens.try_reserve(1)
     }
 
@@ -177,6 +189,7 @@ impl Capture {
         self.flow = pick(&self.flow, &order)?;
         self.protocol = pick(&self.protocol, &order)?;
         self.ecn = pick(&self.ecn, &order)?;
+        self.dscp = pick(&self.dscp, &order)?;
         self.opens = pick(&self.opens, &order)?;
         Ok(())
     }

@@ -32,8 +32,10 @@ pub struct Arrival {
     pub bytes: u32,
     /// Number of its flow, from 0.
     pub flow: u32,
-    /// True if it can be marked.
+    /// Its ECN codepoint.
     pub ecn: Ecn,
+    /// Its differentiated services codepoint.
+    pub dscp: u8,
 }
 
 impl Arrival {
@@ -97,11 +99,18 @@ fn arrivals(bursts: usize, random: &mut Stream) -> Arc<[Arrival]> {
             let slot = unit * SLOTS_PER_UNIT + 2 * place + 1;
             // sometimes two packets at once
             for _ in 0..=u64::from(draw(8) == 0) {
+                let bytes = UNIT_BYTES << draw(3);
+                let flow = (draw(3) * draw(4)) as u32;
                 arrivals.push(Arrival {
                     slot,
-                    bytes: UNIT_BYTES << draw(3),
-                    flow: (draw(3) * draw(4)) as u32,
-                    ecn: if draw(3) > 0 { Ecn::Ect0 } else { Ecn::NotEct },
+                    bytes,
+                    flow,
+                    ecn: match (draw(3), flow % 2) {
+                        (0, _) => Ecn::NotEct,
+                        (_, 0) => Ecn::Ect0,
+                        _ => Ecn::Ect1,
+                    },
+                    dscp: 8 * flow as u8,
                 });
             }
         }

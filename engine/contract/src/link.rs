@@ -14,6 +14,7 @@ pub struct Plain {
     pub(crate) bytes: u32,
     pub(crate) flow_hash: u32,
     pub(crate) ecn: Ecn,
+    pub(crate) dscp: u8,
 }
 
 impl Packet for Plain {
@@ -25,8 +26,8 @@ impl Packet for Plain {
         self.flow_hash
     }
 
-    fn ecn(&self) -> Ecn {
-        self.ecn
+    fn traffic_class(&self) -> u8 {
+        self.dscp << 2 | self.ecn.bits()
     }
 
     fn mark(&mut self) {}
@@ -115,5 +116,6 @@ fn plain(arrival: &Arrival) -> Plain {
         bytes: arrival.bytes,
         flow_hash: arrival.flow_hash(),
         ecn: arrival.ecn,
+        dscp: arrival.dscp,
     }
 }

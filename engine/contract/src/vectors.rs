@@ -151,6 +151,7 @@ fn arrivals(rounds: usize, random: &mut Stream) -> Vec<(u64, Plain)> {
                 bytes: SIZES[draw(3) as usize],
                 flow_hash: datagram_flow_hash(draw(15).saturating_sub(5) as u32),
                 ecn: if draw(2) > 0 { Ecn::Ect0 } else { Ecn::NotEct },
+                dscp: 0,
             };
             arrivals.push((now_ns, packet));
         }

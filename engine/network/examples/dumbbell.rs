@@ -7,7 +7,8 @@ use std::{env, time::Instant};
 
 use sluice_aqm::{Configured, Discipline, Value, Victim, find};
 use sluice_network::{
-    Control, Group, Link, LongTcp, NEVER, Plan, Port, Source, TcpFlow, TcpKind, Topology, simulate,
+    Control, Group, Link, LongTcp, NEVER, Plan, Port, Source, TcpFlow, TcpKind, Topology,
+    TrafficClass, simulate,
 };
 use sluice_tcp::{Config, GREEDY, Variant};
 
@@ -130,6 +131,7 @@ fn group(pair: usize, flows: u64) -> Group {
                 config: Config::ns2(Variant::NewReno, 10_000),
                 packet_bytes: 500,
                 ack_bytes: 40,
+                traffic_class: TrafficClass::default(),
             },
             flow: TcpFlow {
                 packets: GREEDY,

@@ -44,7 +44,7 @@ pub use completions::{BySize, Completions, SIZES};
 pub use error::NetworkError;
 pub use observation::{GroupState, Observation, PortState};
 pub use offered::{Offered, OfferedDatagram, OfferedTcp, offered};
-pub use packet::{Kind, Packet};
+pub use packet::{Kind, Packet, TrafficClass};
 pub use plan::Plan;
 pub use reception::Reception;
 pub use run::{

@@ -83,7 +83,7 @@ pub fn offered(plan: &Plan, replication: u32, most: usize) -> Result<Offered, Ne
                     time_ns: now_ns,
                     flow: sender.first + datagram.flow,
                     bytes: datagram.bytes,
-                    ecn: datagram.ecn,
+                    ecn: Ecn::from_bits(datagram.traffic_class),
                 });
                 if let Some(next_ns) = next_ns {
                     agenda.add(clock.ticks(next_ns), Task::Datagram(number));

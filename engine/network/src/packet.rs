@@ -6,7 +6,7 @@ use sluice_tcp::{Ack, Segment};
 
 use crate::slab::{Blocks, Slab};
 
-/// A packet. It takes only 16 bytes, since millions can be in transit.
+/// A packet. Millions can be in transit: there, [`Packed`] takes only 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
     /// Index of its flow, among the TCP flows or among the datagram flows.
@@ -18,10 +18,43 @@ pub struct Packet {
     pub(crate) aside: u32,
     /// Size on the wire.
     pub bytes: u16,
+    /// Traffic class: its differentiated services codepoint, and in the two low bits its ECN
+    /// codepoint.
+    pub traffic_class: u8,
     /// Kind of the packet.
     pub kind: Kind,
-    /// Sum of the flags below that are set, with the ECN codepoint between them.
+    /// Sum of the flags below that are set.
     flags: u8,
+}
+
+/// What a host writes into the traffic class of the packets of a flow, by their ECN codepoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrafficClass([u8; 4]);
+
+impl TrafficClass {
+    /// A differentiated services codepoint, 0 to 63; with `ect1`, ECT(1) takes the place of ECT(0).
+    pub fn new(dscp: u8, ect1: bool) -> Self {
+        Self([Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce].map(|ecn| {
+            let ecn = if ect1 && ecn == Ecn::Ect0 {
+                Ecn::Ect1
+            } else {
+                ecn
+            };
+            dscp << 2 | ecn.bits()
+        }))
+    }
+
+    /// Returns the traffic class of a packet that would have this codepoint.
+    #[inline]
+    pub(crate) fn of(self, ecn: Ecn) -> u8 {
+        self.0[usize::from(ecn.bits())]
+    }
+}
+
+impl Default for TrafficClass {
+    fn default() -> Self {
+        Self::new(0, false)
+    }
 }
 
 /// Kind of a packet.
@@ -43,24 +76,22 @@ impl Kind {
 
 const SYN: u8 = 1;
 const RETRANSMITTED: u8 = 2;
-const CWR: u8 = 16;
-const ECE: u8 = 32;
-/// Place of the ECN codepoint among the flags.
-const ECN_SHIFT: u8 = 2;
+const CWR: u8 = 4;
+const ECE: u8 = 8;
 
 impl Packet {
     /// A TCP segment of a flow.
     #[inline]
-    pub(crate) fn data(flow: u32, bytes: u16, segment: Segment) -> Self {
+    pub(crate) fn data(flow: u32, bytes: u16, segment: Segment, class: TrafficClass) -> Self {
         let flags = flag(segment.syn, SYN)
             | flag(segment.retransmitted, RETRANSMITTED)
-            | segment.ecn.bits() << ECN_SHIFT
             | flag(segment.cwr, CWR);
         Self {
             flow,
             number: segment.seq,
             aside: 0,
             bytes,
+            traffic_class: class.of(segment.ecn),
             kind: Kind::Data,
             flags,
         }
@@ -68,7 +99,13 @@ impl Packet {
 
     /// An acknowledgement; its SACK blocks go to `sacks`.
     #[inline]
-    pub(crate) fn ack(flow: u32, bytes: u16, ack: &Ack, sacks: &mut Slab<Blocks>) -> Self {
+    pub(crate) fn ack(
+        flow: u32,
+        bytes: u16,
+        ack: &Ack,
+        class: TrafficClass,
+        sacks: &mut Slab<Blocks>,
+    ) -> Self {
         let aside = match ack.sack {
             [first, ..] if first.is_empty() => 0,
             blocks => sacks.keep(blocks),
@@ -78,18 +115,20 @@ impl Packet {
             number: ack.next,
             aside,
             bytes,
+            traffic_class: class.of(Ecn::NotEct),
             kind: Kind::Ack,
             flags: flag(ack.ece, ECE),
         }
     }
 
     /// A datagram.
-    pub(crate) fn datagram(flow: u32, number: u32, bytes: u16) -> Self {
+    pub(crate) fn datagram(flow: u32, number: u32, bytes: u16, traffic_class: u8) -> Self {
         Self {
             flow,
             number,
             aside: 0,
             bytes,
+            traffic_class,
             kind: Kind::Datagram,
             flags: 0,
         }
@@ -99,14 +138,6 @@ impl Packet {
     pub(crate) fn with_syn(self, opens: bool) -> Self {
         Self {
             flags: self.flags | flag(opens, SYN),
-            ..self
-        }
-    }
-
-    /// Returns a packet that had Not-ECT with this codepoint.
-    pub(crate) fn with_ecn(self, ecn: Ecn) -> Self {
-        Self {
-            flags: self.flags | ecn.bits() << ECN_SHIFT,
             ..self
         }
     }
@@ -141,7 +172,7 @@ impl Packet {
     /// Returns its ECN codepoint.
     #[inline]
     pub fn ecn(&self) -> Ecn {
-        Ecn::from_bits(self.flags >> ECN_SHIFT)
+        Ecn::from_bits(self.traffic_class)
     }
 
     /// True if it is an ACK that echoes a mark (ECE).
@@ -171,18 +202,20 @@ fn flag(on: bool, flag: u8) -> u8 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packed(u64, u64);
 
-/// Places in the second word.
+/// Places in the second word; the kind is in its two highest bits, behind six flags.
 const BYTES_AT: u32 = 32;
-const KIND_AT: u32 = 48;
+const CLASS_AT: u32 = 48;
 const FLAGS_AT: u32 = 56;
+const KIND_AT: u32 = 62;
 
 impl From<Packet> for Packed {
     #[inline]
     fn from(packet: Packet) -> Self {
         Self(
             u64::from(packet.number) << 32 | u64::from(packet.flow),
-            u64::from(packet.flags) << FLAGS_AT
-                | (packet.kind as u64) << KIND_AT
+            (packet.kind as u64) << KIND_AT
+                | u64::from(packet.flags) << FLAGS_AT
+                | u64::from(packet.traffic_class) << CLASS_AT
                 | u64::from(packet.bytes) << BYTES_AT
                 | u64::from(packet.aside),
         )
@@ -197,12 +230,13 @@ impl From<Packed> for Packet {
             number: (first >> 32) as u32,
             aside: second as u32,
             bytes: (second >> BYTES_AT) as u16,
-            kind: match (second >> KIND_AT) as u8 {
+            traffic_class: (second >> CLASS_AT) as u8,
+            kind: match second >> KIND_AT {
                 0 => Kind::Data,
                 1 => Kind::Ack,
                 _ => Kind::Datagram,
             },
-            flags: (second >> FLAGS_AT) as u8,
+            flags: (second >> FLAGS_AT) as u8 & 63,
         }
     }
 }
@@ -280,13 +314,13 @@ impl Queued for Transit {
     }
 
     #[inline]
-    fn ecn(&self) -> Ecn {
-        self.packet().ecn()
+    fn traffic_class(&self) -> u8 {
+        self.packet().traffic_class
     }
 
     #[inline]
     fn mark(&mut self) {
-        self.packed.1 |= u64::from(Ecn::Ce.bits() << ECN_SHIFT) << FLAGS_AT;
+        self.packed.1 |= u64::from(Ecn::Ce.bits()) << CLASS_AT;
     }
 }
 
@@ -302,8 +336,9 @@ mod tests {
                 number: 0x9abc_def0,
                 aside: 0x0fed_cba9,
                 bytes: 0x8765,
+                traffic_class: 0xb7,
                 kind,
-                flags: 0xa5,
+                flags: 0x25,
             };
             assert_eq!(Packet::from(Packed::from(packet)), packet);
         }

@@ -3,11 +3,12 @@
 use std::{collections::HashMap, sync::Arc};
 
 use sluice_aqm::{AqmSource, NEVER};
+use sluice_ecn::Ecn;
 use sluice_scenario::{
-    Discipline, NetworkScenario, Recorded,
+    Discipline, NetworkScenario,
     network::{
-        self as given, DatagramFlows, Fgn, Flows, GapKind, Like, Rate, ShortTcpFlows, SimplexLink,
-        SizeKind, Sizes, Tcp, Variant as Recovery,
+        self as given, DatagramFlows, Fgn, Flows, GapKind, Like, Rate, ReplayFlows, ShortTcpFlows,
+        SimplexLink, SizeKind, Sizes, Tcp, Variant as Recovery,
     },
     ns, rounded,
 };
@@ -15,6 +16,7 @@ use sluice_tcp::{Config, ConfigError, GREEDY, Variant};
 
 use crate::{
     error::NetworkError,
+    packet::TrafficClass,
     plan::{Plan, most_replications},
     sources::{
         ArrivalProcess, Datagrams, Distribution, Extent, Group, LongTcp, Noise, Recording, Replay,
@@ -158,9 +160,10 @@ fn dealt_out(count: u32, place: usize, places: usize) -> u32 {
 fn source(flows: &Flows) -> Result<Source, String> {
     let start_ns = ns(flows.shared().start_s);
     let stop_ns = flows.shared().stop_s.map_or(NEVER, ns);
+    let class = TrafficClass::new(flows.shared().dscp as u8, flows.shared().ect1);
     Ok(match flows {
         Flows::TcpFlows(flows) => Source::Long(LongTcp {
-            kind: tcp_kind(&flows.tcp)?,
+            kind: tcp_kind(&flows.tcp, class)?,
             flow: TcpFlow {
                 packets: flows.packets.unwrap_or(GREEDY),
                 start_ns,
@@ -169,14 +172,14 @@ fn source(flows: &Flows) -> Result<Source, String> {
             spread_ns: ns(flows.spread_s),
         }),
         Flows::ShortTcpFlows(flows) => Source::Short(ShortTcp {
-            kind: tcp_kind(&flows.tcp)?,
+            kind: tcp_kind(&flows.tcp, class)?,
             arrivals: flow_arrivals(flows),
             from_ns: start_ns,
             to_ns: stop_ns,
             extent: extent(flows)?,
         }),
         Flows::WebFlows(flows) => Source::Web(Web {
-            kind: tcp_kind(&flows.tcp)?,
+            kind: tcp_kind(&flows.tcp, class)?,
             objects: size(&flows.objects),
             think: time(&flows.think),
             start_ns,
@@ -185,13 +188,14 @@ fn source(flows: &Flows) -> Result<Source, String> {
         }),
         Flows::DatagramFlows(flows) => Source::Datagrams(Datagrams {
             bytes: flows.packet_bytes,
+            traffic_class: class.of(if flows.ecn { Ecn::Ect0 } else { Ecn::NotEct }),
             arrivals: datagram_arrivals(flows)?,
             start_ns,
             spread_ns: ns(flows.spread_s),
             stop_ns,
         }),
         Flows::ReplayFlows(flows) => Source::Replay(Replay {
-            recording: Arc::new(recording(&flows.capture)?),
+            recording: Arc::new(recording(flows)?),
             start_ns,
             spread_ns: ns(flows.spread_s),
             stop_ns,
@@ -199,7 +203,7 @@ fn source(flows: &Flows) -> Result<Source, String> {
     })
 }
 
-fn tcp_kind(tcp: &Tcp) -> Result<TcpKind, String> {
+fn tcp_kind(tcp: &Tcp, traffic_class: TrafficClass) -> Result<TcpKind, String> {
     let variant = match (tcp.variant, tcp.like) {
         (Some(Recovery::Tahoe), _) => Variant::Tahoe,
         (Some(Recovery::Reno), _) => Variant::Reno,
@@ -233,6 +237,7 @@ fn tcp_kind(tcp: &Tcp) -> Result<TcpKind, String> {
         config,
         packet_bytes: tcp.packet_bytes,
         ack_bytes: tcp.ack_bytes,
+        traffic_class,
     })
 }
 
@@ -328,13 +333,20 @@ fn datagram_arrivals(flows: &DatagramFlows) -> Result<ArrivalProcess, String> {
 }
 
 /// Returns the packets of a capture, with its flows numbered in the order of their hashes.
-fn recording(capture: &Recorded) -> Result<Recording, String> {
+fn recording(flows: &ReplayFlows) -> Result<Recording, String> {
+    let (capture, shared) = (&flows.capture, &flows.shared);
     let packets = capture.packets()?;
+    let recorded = packets.dscp.iter().zip(&packets.ecn);
+    let traffic_class = |(dscp, ecn): (&u8, &Ecn)| match shared.dscp {
+        0 => TrafficClass::new(*dscp, shared.ect1).of(*ecn),
+        dscp => TrafficClass::new(dscp as u8, shared.ect1).of(*ecn),
+    };
+    let traffic_classes: Vec<u8> = recorded.map(traffic_class).collect();
     Recording::new(
         &packets.time_ns,
         &packets.bytes,
         &packets.flow_numbers(),
-        &packets.ecn,
+        &traffic_classes,
     )
     .map_err(|error| format!("{}: {error}", capture.path().display()))
 }

@@ -171,7 +171,13 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         let (network, route) = (&mut self.network, receiver.route);
         let mut answer = |ack: Ack| {
             let sacks = &mut network.aside.sacks;
-            let mut reply = Packet::ack(packet.flow, kind.bytes_of(&ack), &ack, sacks);
+            let mut reply = Packet::ack(
+                packet.flow,
+                kind.bytes_of(&ack),
+                &ack,
+                kind.traffic_class,
+                sacks,
+            );
             if T::ON {
                 reply = reply.with_syn(packet.is_syn());
             }
@@ -201,7 +207,8 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
             } else {
                 kind.packet_bytes
             };
-            network.send(now.ticks, route, Packet::data(flow, bytes, segment));
+            let packet = Packet::data(flow, bytes, segment, kind.traffic_class);
+            network.send(now.ticks, route, packet);
         };
         match stimulus {
             Stimulus::Start => sender.endpoint.start(config, now.ns, &mut send),
@@ -311,7 +318,8 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         let kind = &self.ends.kinds[receiver.kind as usize];
         if let Some(ack) = receiver.endpoint.on_timer(&kind.config, now.ns) {
             let bytes = kind.bytes_of(&ack);
-            let reply = Packet::ack(flow, bytes, &ack, &mut self.network.aside.sacks);
+            let sacks = &mut self.network.aside.sacks;
+            let reply = Packet::ack(flow, bytes, &ack, kind.traffic_class, sacks);
             self.network.send(now.ticks, receiver.route, reply);
         }
         self.arm_receiver(now, flow);
@@ -328,7 +336,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         if let Some(next_ns) = next_ns {
             self.enter_at(next_ns, Task::Datagram(number));
         }
-        let packet = Packet::datagram(flow, sequence, datagram.bytes).with_ecn(datagram.ecn);
+        let packet = Packet::datagram(flow, sequence, datagram.bytes, datagram.traffic_class);
         self.network.send(now.ticks, route, packet);
     }
 

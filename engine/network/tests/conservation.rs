@@ -5,7 +5,9 @@ mod common;
 use common::{MS, SECOND, datagrams, link, plan, port, run, tcp, topology};
 use proptest::prelude::*;
 use sluice_aqm::{Configured, Value, Verdict, find};
-use sluice_network::{Distribution, Group, Link, Size, Source, TcpKind, Topology, Web};
+use sluice_network::{
+    Distribution, Group, Link, Size, Source, TcpKind, Topology, TrafficClass, Web,
+};
 use sluice_tcp::{Config, CongestionControl, Variant};
 
 /// A ring of nodes, linked in both directions, with chords; every second link has a port.
@@ -145,6 +147,7 @@ fn users_get_every_object_whole_whatever_is_lost_or_marked() {
                 },
                 packet_bytes: 500,
                 ack_bytes: 40,
+                traffic_class: TrafficClass::default(),
             };
             let web = Web {
                 kind,

@@ -44,5 +44,5 @@ pub fn unwritable(path: &Path, error: &io::Error) -> PyErr {
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("DECISION_COLUMNS", sluice_queue::COLUMNS)
+    module.add("DECISION_COLUMNS", sluice_queue::columns())
 }

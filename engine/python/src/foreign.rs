@@ -59,6 +59,12 @@ impl PyView {
         self.0.queue_bytes
     }
 
+    /// Bytes that wait in all queues together, without the packet in service.
+    #[getter]
+    fn buffer_bytes(&self) -> u64 {
+        self.0.buffer_bytes
+    }
+
     /// Packets that wait, without the one in service; with a scheduler, in this AQM's queue.
     #[getter]
     fn queue_packets(&self) -> u32 {
@@ -100,6 +106,24 @@ impl PyView {
     #[getter]
     fn idle(&self) -> bool {
         self.0.idle != 0
+    }
+
+    /// Number of this AQM's queue; without a scheduler 0.
+    #[getter]
+    fn lane(&self) -> u32 {
+        self.0.lane
+    }
+
+    /// ECN codepoint of the packet: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
+    #[getter]
+    fn ecn(&self) -> u8 {
+        self.0.traffic_class & 3
+    }
+
+    /// The packet's differentiated services codepoint, 0 to 63.
+    #[getter]
+    fn dscp(&self) -> u8 {
+        self.0.traffic_class >> 2
     }
 
     /// True if the packet may be marked instead of dropped.

@@ -21,7 +21,7 @@ pub struct Buffer<P, A, S: Schedule> {
 }
 
 impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
-    pub fn new(discipline: Discipline, schedule: S, lane: impl Fn() -> Lane<P, A>) -> Self {
+    pub fn new(discipline: Discipline, schedule: S, lane: impl Fn(u32) -> Lane<P, A>) -> Self {
         Self {
             limit: discipline.limit,
             limit_bytes: discipline.limit_bytes.unwrap_or(u64::MAX),
@@ -45,8 +45,9 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
     }
 
     pub fn tick(&mut self, now_ns: u64, observer: &mut impl Observer<P>) {
+        let (_, held_bytes) = self.held();
         for (number, lane) in self.lanes.as_mut().iter_mut().enumerate() {
-            lane.tick(now_ns);
+            lane.tick(now_ns, held_bytes);
             observer.note(now_ns, number, Event::Tick(lane.view()));
         }
     }
@@ -62,8 +63,9 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         observer: &mut impl Observer<P>,
     ) -> Verdict {
         let full = !self.has_room(packet.bytes());
+        let (_, held_bytes) = self.held();
         let lane = &mut self.lanes.as_mut()[own];
-        let verdict = lane.judge(now_ns, packet, full, random);
+        let verdict = lane.judge(now_ns, packet, full, held_bytes, random);
         observer.note(now_ns, own, Event::Arrive(lane.view(), verdict));
         self.verdicts[verdict as usize] += 1;
         verdict
@@ -77,7 +79,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         random: &mut impl FnMut() -> u64,
         observer: &mut impl Observer<P>,
     ) -> Verdict {
-        let own = self.schedule.classify(now_ns, packet.flow_hash(), random);
+        let own = self.schedule.classify(now_ns, &packet, random);
         let verdict = self.judge(own, now_ns, &packet, random, observer);
         match verdict {
             Verdict::Admit => {}
@@ -91,8 +93,9 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
                 }
             }
         }
+        let (_, held_bytes) = self.held();
         let lane = &mut self.lanes.as_mut()[own];
-        let told = lane.tell(now_ns, &packet, 1);
+        let told = lane.tell(now_ns, &packet, held_bytes, 1);
         observer.note(now_ns, own, Event::Join(told));
         lane.push(now_ns, packet);
         self.schedule.join(own, lane, packet.bytes());
@@ -171,9 +174,11 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         let from = &mut self.lanes.as_mut()[lane];
         let victim = from.remove(index).expect("a packet at every index");
         from.note_idle(now_ns);
-        let told = from.tell(now_ns, &victim, -1);
-        observer.note(now_ns, lane, Event::Leave(index, told));
         self.schedule.leave(lane, from, victim.bytes());
+        let (_, held_bytes) = self.held();
+        let from = &mut self.lanes.as_mut()[lane];
+        let told = from.tell(now_ns, &victim, held_bytes, -1);
+        observer.note(now_ns, lane, Event::Leave(index, told));
         observer.note(now_ns, lane, Event::LoseLeft(why));
         observer.lost(victim, why);
     }
@@ -192,9 +197,11 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
             let lane = &mut lanes[next];
             let mut head = lane.pop()?;
             self.schedule.leave(next, lane, head.packet.bytes());
-            let told = lane.tell(now_ns, &head.packet, -1);
+            let (_, held_bytes) = self.schedule.held(lanes);
+            let lane = &mut lanes[next];
+            let told = lane.tell(now_ns, &head.packet, held_bytes, -1);
             observer.note(now_ns, next, Event::Leave(0, told));
-            if let Some(verdict) = lane.judge_departure(now_ns, &head, random) {
+            if let Some(verdict) = lane.judge_departure(now_ns, &head, held_bytes, random) {
                 observer.note(now_ns, next, Event::Depart(lane.view(), verdict));
                 if verdict != Verdict::Admit {
                     self.verdicts[verdict as usize] += 1;

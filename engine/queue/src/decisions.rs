@@ -9,12 +9,20 @@ use sluice_aqm::{Verdict, View};
 
 use crate::observer::{Event, Observer};
 
-/// The columns of a decision log: its first line.
-pub const COLUMNS: &str = "number,time_ns,link,queue,event,packet,verdict,random,idle_since_ns,\
-sojourn_ns,rate_bps,queue_bytes,queue_packets,limit_packets,packet_bytes,flow_hash,\
-candidate_flow_hash,idle,ecn_capable,full";
+/// The columns of a decision log that are not fields of the view.
+const OWN: &str = "number,time_ns,link,queue,event,packet,verdict";
 
-/// Writes the events at queues as CSV, with the header [`COLUMNS`] and a line for each event.
+/// Returns the first line of a decision log: its columns.
+pub fn columns() -> String {
+    shown().fold(OWN.to_owned(), |columns, name| columns + "," + name)
+}
+
+/// Returns the fields of the view that are columns; `now_ns` is `time_ns`.
+fn shown() -> impl Iterator<Item = &'static str> {
+    View::names().skip(1)
+}
+
+/// Writes the events at queues as CSV, with the header of [`columns`] and a line for each event.
 ///
 /// - `number` counts the lines from 1, `time_ns` is the world's clock, `link` the number of the link
 ///   behind the queue (0 if there is only one), `queue` the number of the scheduler's queue.
@@ -59,7 +67,7 @@ impl<W: Write> DecisionLog<W> {
             numbers: Vec::new(),
             failed: None,
         };
-        log.failed = writeln!(log.out, "{COLUMNS}").err();
+        log.failed = writeln!(log.out, "{}", columns()).err();
         log
     }
 
@@ -122,31 +130,14 @@ impl<W: Write> DecisionLog<W> {
             write!(out, "{packet}")?;
         }
         write!(out, ",{}", verdict.map_or("", Verdict::name))?;
-        let Some(view) = view else {
-            return out.write_all(b",,,,,,,,,,,,,\n");
-        };
-        let View {
-            now_ns: _,
-            idle_since_ns,
-            sojourn_ns,
-            rate_bps,
-            random,
-            queue_bytes,
-            queue_packets,
-            limit_packets,
-            packet_bytes,
-            flow_hash,
-            candidate_flow_hash,
-            idle,
-            ecn_capable,
-            full,
-        } = view;
-        writeln!(
-            out,
-            ",{random},{idle_since_ns},{sojourn_ns},{rate_bps},{queue_bytes},{queue_packets},\
-             {limit_packets},{packet_bytes},{flow_hash},{candidate_flow_hash},{idle},{ecn_capable},\
-             {full}"
-        )
+        match view {
+            Some(view) => view
+                .values()
+                .skip(1)
+                .try_for_each(|value| write!(out, ",{value}"))?,
+            None => shown().try_for_each(|_| write!(out, ","))?,
+        }
+        writeln!(out)
     }
 }
 

@@ -47,7 +47,8 @@ impl<P: Packet, A> Lane<P, A> {
 }
 
 impl<P: Packet, A: Aqm> Lane<P, A> {
-    pub fn new(aqm: A, limit_packets: u32, rate_bps: u64, ecn: bool) -> Self {
+    /// Returns an empty lane; `number` is its place among all lanes.
+    pub fn new(number: u32, aqm: A, limit_packets: u32, rate_bps: u64, ecn: bool) -> Self {
         Self {
             waiting: Fifo::new(),
             watches_departures: aqm.watches_departures(),
@@ -60,6 +61,7 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
             view: View {
                 limit_packets,
                 rate_bps,
+                lane: number,
                 idle: 1,
                 ..View::default()
             },
@@ -78,27 +80,31 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
     }
 
     #[inline]
-    fn show(&mut self, now_ns: u64, packet: &P, random: u64) {
+    fn show(&mut self, now_ns: u64, packet: &P, buffer_bytes: u64, random: u64) {
         self.view.now_ns = now_ns;
         self.view.sojourn_ns = 0;
         self.view.random = random;
+        self.view.buffer_bytes = buffer_bytes;
         self.view.packet_bytes = packet.bytes();
         self.view.flow_hash = packet.flow_hash();
         self.view.candidate_flow_hash = 0;
         self.view.ecn_capable = u8::from(self.ecn & packet.ecn().is_capable());
         self.view.full = 0;
+        self.view.traffic_class = packet.traffic_class();
     }
 
-    /// Returns the settled verdict for an arriving packet.
+    /// Returns the settled verdict for an arriving packet. `buffer_bytes` wait in all lanes, here
+    /// and in the other functions.
     #[inline]
     pub fn judge(
         &mut self,
         now_ns: u64,
         packet: &P,
         full: bool,
+        buffer_bytes: u64,
         random: &mut impl FnMut() -> u64,
     ) -> Verdict {
-        self.show(now_ns, packet, random());
+        self.show(now_ns, packet, buffer_bytes, random());
         self.view.full = u8::from(full);
         if self.wants_candidate {
             self.draw_candidate(random);
@@ -124,11 +130,17 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
     /// Tells an AQM that follows the occupancy that a packet is about to join the waiting packets
     /// (`change` = 1) or has left them (-1). Returns the view that it got.
     #[inline]
-    pub fn tell(&mut self, now_ns: u64, packet: &P, change: i64) -> Option<&View> {
+    pub fn tell(
+        &mut self,
+        now_ns: u64,
+        packet: &P,
+        buffer_bytes: u64,
+        change: i64,
+    ) -> Option<&View> {
         if !self.watches_occupancy {
             return None;
         }
-        self.show(now_ns, packet, 0);
+        self.show(now_ns, packet, buffer_bytes, 0);
         self.aqm.occupancy(&self.view, change);
         Some(&self.view)
     }
@@ -183,12 +195,13 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         &mut self,
         now_ns: u64,
         head: &Waiting<P>,
+        buffer_bytes: u64,
         random: &mut impl FnMut() -> u64,
     ) -> Option<Verdict> {
         if !self.watches_departures {
             return None;
         }
-        self.show(now_ns, &head.packet, random());
+        self.show(now_ns, &head.packet, buffer_bytes, random());
         self.view.sojourn_ns = now_ns - head.since_ns;
         Some(self.aqm.depart(&self.view))
     }
@@ -219,9 +232,10 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         self.aqm.tick_interval_ns()
     }
 
-    pub fn tick(&mut self, now_ns: u64) {
+    pub fn tick(&mut self, now_ns: u64, buffer_bytes: u64) {
         self.view = View {
             now_ns,
+            buffer_bytes,
             sojourn_ns: 0,
             random: 0,
             packet_bytes: 0,
@@ -229,6 +243,7 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
             candidate_flow_hash: 0,
             ecn_capable: 0,
             full: 0,
+            traffic_class: 0,
             ..self.view
         };
         self.aqm.tick(&self.view);

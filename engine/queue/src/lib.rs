@@ -18,7 +18,7 @@ mod schedule;
 mod state;
 
 pub use ahead::Ahead;
-pub use decisions::{COLUMNS, DecisionLog};
+pub use decisions::{DecisionLog, columns};
 pub use line_file::LineFile;
 pub use observer::{Event, Observer};
 pub use packet::{Packet, Waiting, datagram_flow_hash, hash_of};

@@ -10,8 +10,15 @@ pub trait Packet: Copy + Default {
     /// Returns a hash of what identifies its flow.
     fn flow_hash(&self) -> u32;
 
+    /// Returns its traffic class: its differentiated services codepoint, and in the two low bits its
+    /// ECN codepoint.
+    fn traffic_class(&self) -> u8;
+
     /// Returns its ECN codepoint.
-    fn ecn(&self) -> Ecn;
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        Ecn::from_bits(self.traffic_class())
+    }
 
     /// Sets the codepoint CE.
     fn mark(&mut self);

@@ -42,7 +42,15 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         start_aqm: impl Fn() -> A,
         rate_bps: u64,
     ) -> Self {
-        let lane = || Lane::new(start_aqm(), discipline.limit, rate_bps, discipline.ecn);
+        let lane = |number| {
+            Lane::new(
+                number,
+                start_aqm(),
+                discipline.limit,
+                rate_bps,
+                discipline.ecn,
+            )
+        };
         Self(match scheduler.map(Several::new) {
             None => Shape::Fifo(Buffer::new(discipline, Fifo, lane)),
             Some(several) => Shape::Several(Box::new(Buffer::new(discipline, several, lane))),

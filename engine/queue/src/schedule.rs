@@ -1,6 +1,6 @@
 //! Chooses the lane that a packet joins, and the lane that sends next.
 
-use sluice_aqm::{Configured, LaneView, Scheduler};
+use sluice_aqm::{Configured, LaneView, Scheduler, View};
 
 use crate::{lane::Lane, packet::Packet};
 
@@ -9,14 +9,19 @@ pub trait Schedule {
     /// The list of lanes.
     type Lanes<T>: AsRef<[T]> + AsMut<[T]>;
 
-    /// Makes the lanes.
-    fn lanes<T>(&self, lane: impl Fn() -> T) -> Self::Lanes<T>;
+    /// Makes the lanes, each from its number.
+    fn lanes<T>(&self, lane: impl Fn(u32) -> T) -> Self::Lanes<T>;
 
     /// Returns the packets and the bytes that wait in all lanes.
     fn held<P: Packet, A>(&self, lanes: &[Lane<P, A>]) -> (u32, u64);
 
-    /// Returns the lane of a flow's packets.
-    fn classify(&mut self, now_ns: u64, flow_hash: u32, random: &mut impl FnMut() -> u64) -> usize;
+    /// Returns the lane that a packet joins.
+    fn classify(
+        &mut self,
+        now_ns: u64,
+        packet: &impl Packet,
+        random: &mut impl FnMut() -> u64,
+    ) -> usize;
 
     /// Notes that a packet of `bytes` has joined a lane, which is then `lane`.
     fn join<P: Packet, A>(&mut self, number: usize, lane: &Lane<P, A>, bytes: u32);
@@ -45,8 +50,8 @@ pub struct Fifo;
 impl Schedule for Fifo {
     type Lanes<T> = [T; 1];
 
-    fn lanes<T>(&self, lane: impl Fn() -> T) -> [T; 1] {
-        [lane()]
+    fn lanes<T>(&self, lane: impl Fn(u32) -> T) -> [T; 1] {
+        [lane(0)]
     }
 
     #[inline]
@@ -55,7 +60,7 @@ impl Schedule for Fifo {
     }
 
     #[inline]
-    fn classify(&mut self, _: u64, _: u32, _: &mut impl FnMut() -> u64) -> usize {
+    fn classify(&mut self, _: u64, _: &impl Packet, _: &mut impl FnMut() -> u64) -> usize {
         0
     }
 
@@ -119,16 +124,28 @@ impl Several {
 impl Schedule for Several {
     type Lanes<T> = Vec<T>;
 
-    fn lanes<T>(&self, lane: impl Fn() -> T) -> Vec<T> {
-        (0..self.scheduler.lanes()).map(|_| lane()).collect()
+    fn lanes<T>(&self, lane: impl Fn(u32) -> T) -> Vec<T> {
+        (0..self.scheduler.lanes()).map(lane).collect()
     }
 
     fn held<P: Packet, A>(&self, _: &[Lane<P, A>]) -> (u32, u64) {
         (self.packets, self.bytes)
     }
 
-    fn classify(&mut self, now_ns: u64, flow_hash: u32, random: &mut impl FnMut() -> u64) -> usize {
-        self.scheduler.classify(now_ns, flow_hash, random)
+    fn classify(
+        &mut self,
+        now_ns: u64,
+        packet: &impl Packet,
+        random: &mut impl FnMut() -> u64,
+    ) -> usize {
+        let view = View {
+            now_ns,
+            packet_bytes: packet.bytes(),
+            flow_hash: packet.flow_hash(),
+            traffic_class: packet.traffic_class(),
+            ..View::default()
+        };
+        self.scheduler.classify(view, random)
     }
 
     fn join<P: Packet, A>(&mut self, number: usize, lane: &Lane<P, A>, bytes: u32) {

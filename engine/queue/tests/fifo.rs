@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 
 use proptest::prelude::*;
 use sluice_aqm::{Aqm, Discipline, Verdict, Victim, View};
-use sluice_queue::Queue;
+use sluice_queue::{Packet, Queue};
 
 use common::{Everything, Numbered, Step, disciplines, drop_tail, red, repeatable, steps, words};
 
@@ -46,6 +46,8 @@ fn plain(discipline: Discipline, steps: &[Step], mut random: impl FnMut() -> u64
             rate_bps: RATE_BPS,
             random,
             queue_bytes: waiting.iter().map(|(p, _)| u64::from(p.bytes)).sum(),
+            buffer_bytes: waiting.iter().map(|(p, _)| u64::from(p.bytes)).sum(),
+            traffic_class: packet.traffic_class(),
             queue_packets: waiting.len() as u32,
             limit_packets: discipline.limit,
             packet_bytes: packet.bytes,

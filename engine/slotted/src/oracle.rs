@@ -149,11 +149,8 @@ impl<S: Server, Q: Aqm> Plain<S, Q> {
             now_ns,
             idle_since_ns: if idle { self.idle_since * SLOT_NS } else { 0 },
             rate_bps: RATE_BPS,
-            queue_bytes: self
-                .waiting
-                .iter()
-                .map(|packet| u64::from(packet.bytes))
-                .sum(),
+            queue_bytes: self.bytes(),
+            buffer_bytes: self.bytes(),
             queue_packets: self.waiting.len() as u32,
             limit_packets: self.discipline.limit,
             idle: idle.into(),
@@ -166,8 +163,14 @@ impl<S: Server, Q: Aqm> Plain<S, Q> {
             packet_bytes: packet.bytes,
             flow_hash: packet.flow,
             ecn_capable: u8::from(self.discipline.ecn && packet.ecn != 0),
+            traffic_class: packet.ecn as u8,
             ..self.state(slot * SLOT_NS, idle)
         }
+    }
+
+    fn bytes(&self) -> u64 {
+        let bytes = self.waiting.iter().map(|packet| u64::from(packet.bytes));
+        bytes.sum()
     }
 
     fn is_idle(&self) -> bool {

@@ -1,6 +1,5 @@
 //! A packet, as the station stores it.
 
-use sluice_ecn::Ecn;
 use sluice_queue::Packet as Queued;
 
 /// A packet that arrives or waits.
@@ -28,9 +27,10 @@ impl Queued for Packet {
         self.flow
     }
 
+    /// In this world nobody sets a DSCP.
     #[inline]
-    fn ecn(&self) -> Ecn {
-        Ecn::from_bits(self.ecn as u8)
+    fn traffic_class(&self) -> u8 {
+        self.ecn as u8
     }
 
     /// Does nothing: in this world no receiver reads marks.

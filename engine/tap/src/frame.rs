@@ -5,7 +5,8 @@
 //! gets the length of its headers.
 
 use etherparse::{
-    IpEcn, IpHeaders, Ipv4Extensions, Ipv4Header, PacketBuilder, TcpHeader, TcpOptionElement,
+    IpDscp, IpEcn, IpHeaders, Ipv4Extensions, Ipv4Header, PacketBuilder, TcpHeader,
+    TcpOptionElement,
 };
 use sluice_ecn::Ecn;
 use sluice_network::{Event, Kind, TcpKind};
@@ -33,6 +34,7 @@ pub fn of(flows: &Flows, event: &Event) -> Vec<u8> {
         destination: address(to),
         ..Ipv4Header::default()
     };
+    ip.dscp = IpDscp::try_new(packet.traffic_class >> 2).expect("six bits");
     ip.ecn = match packet.ecn() {
         Ecn::NotEct => IpEcn::NotEct,
         Ecn::Ect1 => IpEcn::Ect1,
@@ -174,6 +176,7 @@ fn sack_option(numbers: &Numbers, blocks: &[Block; 3]) -> Vec<TcpOptionElement> 
 
 #[cfg(test)]
 mod tests {
+    use sluice_network::TrafficClass;
     use sluice_tcp::{Config, Variant};
 
     use super::*;
@@ -183,6 +186,7 @@ mod tests {
             config: Config::ns2(Variant::Sack, receiver_window),
             packet_bytes,
             ack_bytes: 40,
+            traffic_class: TrafficClass::default(),
         }
     }
 

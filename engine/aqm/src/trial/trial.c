@@ -99,7 +99,9 @@ static void show(const struct packet *packet, u64 random)
 	view->packet_bytes = packet ? packet->bytes : 0;
 	view->flow_hash = packet ? packet->flow : 0;
 	view->candidate_flow_hash = 0;
-	view->ecn_capable = packet ? link_.ecn && packet->flow % 2 : 0;
+	view->traffic_class = packet ? packet->flow >> 8 << 2 | packet->flow % 2 * AQM_ECT0 : 0;
+	view->ecn_capable = link_.ecn && aqm_ecn(view);
+	view->buffer_bytes = view->queue_bytes;
 	view->full = 0;
 }
 

@@ -1,6 +1,5 @@
 //! Datagrams, which get no answers and do not react to congestion.
 
-use sluice_ecn::Ecn;
 use sluice_random::Stream;
 
 use super::{
@@ -15,6 +14,8 @@ use super::{
 pub struct Datagrams {
     /// Size on the wire.
     pub bytes: u16,
+    /// Traffic class of the datagrams.
+    pub traffic_class: u8,
     /// When each flow sends.
     pub arrivals: ArrivalProcess,
     /// Earliest start.
@@ -43,6 +44,7 @@ impl Datagrams {
             arrivals,
             random,
             bytes: self.bytes,
+            traffic_class: self.traffic_class,
             stop_ns,
         };
         (source, (first_ns < stop_ns).then_some(first_ns))
@@ -64,8 +66,8 @@ pub struct Datagram {
     pub flow: u32,
     /// Size on the wire.
     pub bytes: u16,
-    /// Its ECN codepoint.
-    pub ecn: Ecn,
+    /// Its traffic class.
+    pub traffic_class: u8,
 }
 
 /// A source of the datagrams of one flow, or of the flows of a recording.
@@ -75,6 +77,7 @@ pub enum DatagramSource {
         arrivals: Arrivals,
         random: Stream,
         bytes: u16,
+        traffic_class: u8,
         stop_ns: u64,
     },
     Replayed(Replayed),
@@ -89,12 +92,13 @@ impl DatagramSource {
                 arrivals,
                 random,
                 bytes,
+                traffic_class,
                 stop_ns,
             } => {
                 let datagram = Datagram {
                     flow: 0,
                     bytes: *bytes,
-                    ecn: Ecn::NotEct,
+                    traffic_class: *traffic_class,
                 };
                 let next_ns = arrivals.after(random, now);
                 (datagram, (next_ns < *stop_ns).then_some(next_ns))

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use sluice_ecn::Ecn;
 use sluice_random::Stream;
 
 use super::{
@@ -28,10 +27,10 @@ impl Recording {
         time_ns: &[u64],
         bytes: &[u32],
         flows: &[u32],
-        ecn: &[Ecn],
+        traffic_classes: &[u8],
     ) -> Result<Self, NetworkError> {
         let refuse = |what: String| Err(NetworkError(what));
-        if [bytes.len(), flows.len(), ecn.len()] != [time_ns.len(); 3] {
+        if [bytes.len(), flows.len(), traffic_classes.len()] != [time_ns.len(); 3] {
             return refuse("the columns of a recording differ in length".into());
         }
         if let Some(row) = time_ns.windows(2).position(|pair| pair[0] > pair[1]) {
@@ -48,7 +47,7 @@ impl Recording {
             let datagram = Datagram {
                 flow: flows[row],
                 bytes: size,
-                ecn: ecn[row],
+                traffic_class: traffic_classes[row],
             };
             packets.push((time_ns[row], datagram));
         }
@@ -132,7 +131,7 @@ mod tests {
     fn columns(bytes: &[u32]) -> Result<Recording, NetworkError> {
         let flows: Vec<u32> = (0..bytes.len() as u32).map(|row| row % 2).collect();
         let times: Vec<u64> = [0, 7, 7, 1_000_000_001][..bytes.len()].to_vec();
-        Recording::new(&times, bytes, &flows, &vec![Ecn::Ect0; bytes.len()])
+        Recording::new(&times, bytes, &flows, &vec![2; bytes.len()])
     }
 
     #[test]
@@ -170,8 +169,8 @@ mod tests {
                 format!("packet 1 of the recording has {bytes} bytes; 1 to 65535 can be sent");
             assert_eq!(told, wanted);
         }
-        let back = Recording::new(&[2, 1], &[1, 1], &[0, 0], &[Ecn::Ect0; 2]).unwrap_err();
+        let back = Recording::new(&[2, 1], &[1, 1], &[0, 0], &[2; 2]).unwrap_err();
         assert_eq!(back.to_string(), "packet 1 comes before packet 0");
-        assert!(Recording::new(&[2], &[1, 1], &[0], &[Ecn::Ect0]).is_err());
+        assert!(Recording::new(&[2], &[1, 1], &[0], &[2]).is_err());
     }
 }

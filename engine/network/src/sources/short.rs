@@ -88,6 +88,7 @@ mod tests {
                 config: Config::rfc(Variant::Reno),
                 packet_bytes: 500,
                 ack_bytes: 40,
+                traffic_class: TrafficClass::default(),
             },
             arrivals: ArrivalProcess::Gaps(Distribution::Pareto {
                 mean: 1_000_000,

@@ -3,6 +3,8 @@
 use sluice_random::{Stream, uniform};
 use sluice_tcp::{Ack, Config};
 
+use crate::packet::TrafficClass;
+
 /// Common parameters of TCP flows of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpKind {
@@ -12,6 +14,8 @@ pub struct TcpKind {
     pub packet_bytes: u16,
     /// Size on the wire of an ACK without SACK blocks, or of a SYN.
     pub ack_bytes: u16,
+    /// Traffic class of the packets, in both directions.
+    pub traffic_class: TrafficClass,
 }
 
 /// One TCP flow of a run.
@@ -89,6 +93,7 @@ mod tests {
             config,
             packet_bytes: 500,
             ack_bytes: 40,
+            traffic_class: TrafficClass::default(),
         };
         [0, 1, 2, 3].map(|blocks| {
             let mut ack = Ack::default();

@@ -6,7 +6,7 @@ use sluice_aqm::{Configured, Discipline, Victim, find};
 use sluice_network::{
     ArrivalProcess, Control, Datagrams, Distribution, Extent, Group, Link, LongTcp, NEVER,
     NetworkError, Plan, Port, Replication, ShortTcp, Size, Source, TcpFlow, TcpKind, Topology,
-    simulate,
+    TrafficClass, simulate,
 };
 use sluice_tcp::{Config, Variant};
 
@@ -56,6 +56,7 @@ pub fn tcp(from: usize, to: usize, count: u32, packets: u32) -> Group {
                 config: Config::rfc(Variant::NewReno),
                 packet_bytes: 500,
                 ack_bytes: 40,
+                traffic_class: TrafficClass::default(),
             },
             flow: TcpFlow {
                 packets,
@@ -78,6 +79,7 @@ pub fn short(from: usize, to: usize, arrivals: ArrivalProcess, size: Size) -> Gr
                 config: Config::rfc(Variant::NewReno),
                 packet_bytes: 500,
                 ack_bytes: 40,
+                traffic_class: TrafficClass::default(),
             },
             arrivals,
             from_ns: 0,
@@ -95,6 +97,7 @@ pub fn datagrams(from: usize, to: usize, count: u32, gaps: Distribution, stop_ns
         count,
         source: Source::Datagrams(Datagrams {
             bytes: 500,
+            traffic_class: 0,
             arrivals: ArrivalProcess::Gaps(gaps),
             start_ns: 0,
             spread_ns: 100 * MS,

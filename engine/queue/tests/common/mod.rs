@@ -33,12 +33,13 @@ impl Packet for Numbered {
         self.flow
     }
 
-    fn ecn(&self) -> Ecn {
-        if self.ecn_capable {
+    fn traffic_class(&self) -> u8 {
+        let ecn = if self.ecn_capable {
             Ecn::Ect0
         } else {
             Ecn::NotEct
-        }
+        };
+        ecn.bits()
     }
 
     fn mark(&mut self) {

@@ -27,6 +27,11 @@ table! {
         source: Option<String>;
         /// Node that receives.
         sink: Option<String>;
+        /// Differentiated services codepoint of their packets, in both directions: 46 is EF, 8 CS1. In
+        /// a replay 0 is that of the capture.
+        dscp: u16 = 0, at_least(0.0).at_most(63.0);
+        /// Whether packets that would have ECT(0) have ECT(1), as those of L4S.
+        ect1: bool = false;
         /// Earliest start.
         start_s: f64 = 0.0, TIME;
         /// End of the application; not given: it does not end.
@@ -190,6 +195,8 @@ table! {
         self_similar: Option<SelfSimilar>;
         /// Lets the rate vary; `gaps` must then be exponential.
         fgn: Option<Fgn>;
+        /// Whether datagrams have ECT(0), so that they are marked where others are dropped.
+        ecn: bool = false;
         /// Starts are uniform over this time.
         spread_s: f64 = 0.0, TIME;
     }
@@ -280,6 +287,18 @@ impl Flows {
         }
     }
 
+    /// Returns what is wrong if the flows shall have ECT(1) and have no ECN codepoint at all.
+    pub(crate) fn codepoint_missing(&self) -> Option<String> {
+        let (field, ecn) = match (self, self.tcp()) {
+            (_, Some(tcp)) => ("tcp.ecn", tcp.ecn),
+            (Self::DatagramFlows(flows), None) => ("ecn", flows.ecn),
+            (_, None) => return None,
+        };
+        let missing = self.shared().ect1 && !ecn;
+        missing
+            .then(|| format!("ect1 = true needs {field} = true: without it packets have Not-ECT"))
+    }
+
     /// True if any packet of these flows can be marked.
     ///
     /// # Errors
@@ -292,6 +311,9 @@ impl Flows {
                 .ecn
                 .iter()
                 .any(|ecn| ecn.is_capable()));
+        }
+        if let Self::DatagramFlows(flows) = self {
+            return Ok(flows.ecn);
         }
         Ok(self.tcp().is_some_and(|tcp| tcp.ecn))
     }

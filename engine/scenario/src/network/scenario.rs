@@ -68,7 +68,8 @@ impl NetworkScenario {
         links::check(&self.links, &links, reader);
         let (routes, nodes) = (self.topology.routes(), self.topology.nodes());
         for (place, flows) in self.flows.iter().enumerate() {
-            if let Err(what) = pairs(flows, &routes, &nodes) {
+            let wrong = pairs(flows, &routes, &nodes).err();
+            for what in wrong.into_iter().chain(flows.codepoint_missing()) {
                 let tell = |reader: &mut Reader| reader.say(what);
                 reader.within("flows", |reader| reader.within(place, tell));
             }
