@@ -204,6 +204,9 @@ class TcpFlows(FlowsBase):
         route: Name of a route of the topology; None: its first route, or from `source` to `sink`.
         source: Node that sends, instead of a route.
         sink: Node that receives.
+        dscp: Differentiated services codepoint of their packets, in both directions: 46 is EF, 8
+            CS1. In a replay 0 is that of the capture. [0 to 63; default 0]
+        ect1: Whether packets that would have ECT(0) have ECT(1), as those of L4S. [default False]
         start_s: Earliest start. [s; 0 to 1e+08; default 0]
         stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
         tcp: The connections.
@@ -217,6 +220,8 @@ class TcpFlows(FlowsBase):
     route: str | None = None
     source: str | None = None
     sink: str | None = None
+    dscp: int = 0
+    ect1: bool = False
     start_s: float = 0.0
     stop_s: float | None = None
     tcp: Tcp = field(default_factory=Tcp)
@@ -331,6 +336,9 @@ class ShortTcpFlows(FlowsBase):
         route: Name of a route of the topology; None: its first route, or from `source` to `sink`.
         source: Node that sends, instead of a route.
         sink: Node that receives.
+        dscp: Differentiated services codepoint of their packets, in both directions: 46 is EF, 8
+            CS1. In a replay 0 is that of the capture. [0 to 63; default 0]
+        ect1: Whether packets that would have ECT(0) have ECT(1), as those of L4S. [default False]
         start_s: Earliest start. [s; 0 to 1e+08; default 0]
         stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
         tcp: The connections.
@@ -346,6 +354,8 @@ class ShortTcpFlows(FlowsBase):
     route: str | None = None
     source: str | None = None
     sink: str | None = None
+    dscp: int = 0
+    ect1: bool = False
     start_s: float = 0.0
     stop_s: float | None = None
     tcp: Tcp = field(default_factory=Tcp)
@@ -373,6 +383,9 @@ class WebFlows(FlowsBase):
         route: Name of a route of the topology; None: its first route, or from `source` to `sink`.
         source: Node that sends, instead of a route.
         sink: Node that receives.
+        dscp: Differentiated services codepoint of their packets, in both directions: 46 is EF, 8
+            CS1. In a replay 0 is that of the capture. [0 to 63; default 0]
+        ect1: Whether packets that would have ECT(0) have ECT(1), as those of L4S. [default False]
         start_s: Earliest start. [s; 0 to 1e+08; default 0]
         stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
         tcp: The connections.
@@ -388,6 +401,8 @@ class WebFlows(FlowsBase):
     route: str | None = None
     source: str | None = None
     sink: str | None = None
+    dscp: int = 0
+    ect1: bool = False
     start_s: float = 0.0
     stop_s: float | None = None
     tcp: Tcp = field(default_factory=Tcp)
@@ -429,6 +444,9 @@ class DatagramFlows(DatagramFlowsBase):
         route: Name of a route of the topology; None: its first route, or from `source` to `sink`.
         source: Node that sends, instead of a route.
         sink: Node that receives.
+        dscp: Differentiated services codepoint of their packets, in both directions: 46 is EF, 8
+            CS1. In a replay 0 is that of the capture. [0 to 63; default 0]
+        ect1: Whether packets that would have ECT(0) have ECT(1), as those of L4S. [default False]
         start_s: Earliest start. [s; 0 to 1e+08; default 0]
         stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
         packet_bytes: Size of a datagram on the wire. [bytes; 1 to 65,535; default 500]
@@ -442,6 +460,8 @@ class DatagramFlows(DatagramFlowsBase):
         off: Distribution of the times for which a flow pauses.
         self_similar: Bursts and pauses at many time-scales; instead of `on` and `off`.
         fgn: Lets the rate vary; `gaps` must then be exponential.
+        ecn: Whether datagrams have ECT(0), so that they are marked where others are dropped.
+            [default False]
         spread_s: Starts are uniform over this time. [s; 0 to 1e+08; default 0]
     """
 
@@ -451,6 +471,8 @@ class DatagramFlows(DatagramFlowsBase):
     route: str | None = None
     source: str | None = None
     sink: str | None = None
+    dscp: int = 0
+    ect1: bool = False
     start_s: float = 0.0
     stop_s: float | None = None
     packet_bytes: int = 500
@@ -460,6 +482,7 @@ class DatagramFlows(DatagramFlowsBase):
     off: Distribution | None = None
     self_similar: SelfSimilar | None = None
     fgn: Fgn | None = None
+    ecn: bool = False
     spread_s: float = 0.0
 
 
@@ -479,6 +502,9 @@ class ReplayFlows(ReplayFlowsBase):
         route: Name of a route of the topology; None: its first route, or from `source` to `sink`.
         source: Node that sends, instead of a route.
         sink: Node that receives.
+        dscp: Differentiated services codepoint of their packets, in both directions: 46 is EF, 8
+            CS1. In a replay 0 is that of the capture. [0 to 63; default 0]
+        ect1: Whether packets that would have ECT(0) have ECT(1), as those of L4S. [default False]
         start_s: Earliest start. [s; 0 to 1e+08; default 0]
         stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
         capture: The pcap or pcapng file.
@@ -491,6 +517,8 @@ class ReplayFlows(ReplayFlowsBase):
     route: str | None = None
     source: str | None = None
     sink: str | None = None
+    dscp: int = 0
+    ect1: bool = False
     start_s: float = 0.0
     stop_s: float | None = None
     capture: str
