@@ -224,6 +224,11 @@ CASES = [
         short(gaps={"kind": "uniform", "least_s": 0.5, "greatest_s": 0.1}),
         "flows.0.gaps: least_s = 0.5 must not exceed greatest_s = 0.1 (s)",
     ),
+    (changed("flows.0.dscp", 64), "flows.0.dscp = 64 must be at most 63"),
+    (
+        changed("flows.0.ect1", True),
+        "flows.0: ect1 = true needs tcp.ecn = true: without it packets have Not-ECT",
+    ),
     # queues, disciplines, times
     (changed("queue.limit", 0), "queue.limit = 0 must be at least 1 (packets)"),
     (changed("queue.limit", 10.5), "queue.limit = 10.5 must be a whole number (packets)"),

@@ -173,7 +173,7 @@ mod tests {
                 let (line, model) = (&mut lines[chosen], &mut models[chosen]);
                 // long stretches of filling and of emptying
                 if (step < 70) == (number / 1000 % 2 == 0) {
-                    let packet = Packet::datagram(number as u32, 0, 1);
+                    let packet = Packet::datagram(number as u32, 0, 1, 0);
                     let transit = Transit::new(packet.into(), Place::new(7, 0));
                     line.push(&mut store, number as u64, transit);
                     model.push_back((number as u64, transit));

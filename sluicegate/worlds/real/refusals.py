@@ -74,6 +74,10 @@ def _of_group(
 ) -> Iterator[str]:
     if flows.count > MOST_FLOWS:
         yield f".count = {flows.count} must be at most {MOST_FLOWS}: each is a socket"
+    if flows.dscp:
+        yield f".dscp = {flows.dscp} must be 0: the real senders set none (the network world does)"
+    if flows.ect1:
+        yield ".ect1 = true must be false: the real senders have ECT(0) (not in the network world)"
     if flows.kind == "web":
         yield ".kind = web must be another: the gate's senders have no think times"
     elif flows.tcp is None:

@@ -80,6 +80,7 @@ mod tests {
     use sluice_tcp::{Config, Variant};
 
     use super::*;
+    use crate::packet::TrafficClass;
 
     #[test]
     fn far_more_than_the_mean_says_may_arrive() {
