@@ -18,16 +18,13 @@ use nix::{
     unistd,
 };
 use sluice_gate::{
-    backend::Fate,
+    backends::{Fate, nfqueue::Nfqueue},
     cli::LinkOptions,
-    data_plane::DataPlane,
-    endpoint::Endpoint,
-    flows::Flows,
     measures::{Measures, Times},
-    nfqueue::Nfqueue,
-    router::Router,
+    packet::flows::Flows,
+    router::{Router, data_plane::DataPlane},
     settings::Settings,
-    telemetry::{Record, Telemetry},
+    telemetry::{Record, Telemetry, endpoint::Endpoint},
 };
 
 /// Packets of a turn, as many as the router reads at a time; turns of a part; turns of a record.
@@ -137,7 +134,7 @@ fn counted_whole(router: &mut Router<Nfqueue>, now_ns: u64) {
 fn counted_snapshots(
     router: &mut Router<Nfqueue>,
     now_ns: u64,
-) -> Vec<sluice_gate::router::Snapshot> {
+) -> Vec<sluice_gate::router::snapshot::Snapshot> {
     router.snapshots(now_ns).expect("a socket")
 }
 

@@ -7,10 +7,10 @@ use rand::Rng;
 use sluice_random::{Stream, stream};
 
 use crate::{
+    backends::nfqueue::incoming,
     cli::LinkOptions,
-    ecn::set_ce,
-    netlink::{Message, attribute, attributes, messages, write},
-    nfqueue::incoming,
+    machine::netlink::{Message, attribute, attributes, messages, write},
+    packet::ecn::set_ce,
     replay::{Watch, replay},
     settings::Settings,
 };

@@ -4,47 +4,27 @@
 //! with the times of a capture, and `sluiced run` with real time: a [`router::Router`] connects
 //! links with a [`backend::Backend`], which delivers packets and takes decisions.
 
-pub mod backend;
-mod bottleneck;
+pub mod backends;
 pub mod check;
 pub mod cli;
-pub mod data_plane;
-pub mod ecn;
-pub mod endpoint;
-mod fence;
-mod fitting;
-pub mod flows;
+mod daemon;
+mod findings;
 #[cfg(test)]
 mod fuzz;
 mod in_kernel;
-mod interface_queue;
-pub mod link;
+mod machine;
 pub mod measures;
 mod memory;
-mod netlink;
-pub mod nfqueue;
-pub mod own_rules;
 pub mod packet;
-mod place;
-mod privileges;
-mod prometheus;
 pub mod qdisc;
-mod queue_table;
 pub mod replay;
 pub mod router;
-pub mod rules;
 pub mod run;
 #[cfg(test)]
 mod same_decisions;
-pub mod screen;
-mod server;
-mod service;
 pub mod settings;
-mod summary;
-mod syntax;
 pub mod telemetry;
 pub mod top;
-pub mod tun;
 pub mod verify;
 
 use std::{

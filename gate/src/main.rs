@@ -5,9 +5,11 @@ use std::process::ExitCode;
 use clap::Parser;
 use nix::sys::signal::{SigHandler, Signal, signal};
 use sluice_gate::{
-    Failure, check,
+    Failure,
+    backends::rules,
+    check,
     cli::{Cli, Command},
-    printed, qdisc, replay, rules, run, say, top, verify,
+    printed, qdisc, replay, run, say, top, verify,
 };
 
 fn main() -> ExitCode {

@@ -3,11 +3,15 @@
 use std::mem::size_of;
 
 use crate::{
-    nfqueue::{BATCH, BUFFER_BYTES, MESSAGE_BYTES, SPARE_PACKETS},
+    backends::{
+        SPARE_PACKETS,
+        nfqueue::{BATCH, BUFFER_BYTES, MESSAGE_BYTES},
+        tun,
+    },
     packet::Held,
-    settings::{LEAST_BYTES, LinkSettings, Settings},
+    router::link::{bits_on_way, held},
+    settings::{LinkSettings, Settings},
     telemetry::WAITING,
-    tun,
 };
 use sluice_aqm::Scheduler;
 
@@ -51,7 +55,7 @@ pub fn bound_over_tun(settings: &Settings) -> String {
         .map(|link| held(link) * WHOLE_BYTES)
         .sum();
     let own = tun::MOST_BYTES as u64 + kept;
-    describe(settings, own, spare(settings, tun::SPARE_PACKETS), 0)
+    describe(settings, own, spare(settings, SPARE_PACKETS), 0)
 }
 
 /// Describes the bound with a qdisc of the kernel whose maps have `maps_bytes`: the gate keeps only
@@ -102,24 +106,6 @@ fn describe(settings: &Settings, buffers: u64, kernel_packets: u64, kernel_buffe
         own.div_ceil(1_000_000),
         kernel.div_ceil(1_000_000),
     )
-}
-
-/// Returns how many packets a link can hold: those that wait, one in transmission, one that
-/// arrives, and those on their way, all of the least length.
-pub fn held(link: &LinkSettings) -> u64 {
-    let waiting = u64::from(link.buffer.limit);
-    let in_bytes = link.buffer.limit_bytes.unwrap_or(u64::MAX) / LEAST_BYTES + 1;
-    let short = LEAST_BYTES + u64::from(link.overhead_bytes);
-    waiting.min(in_bytes) + 2 + bits_on_way(link) / (8 * short)
-}
-
-fn bits_on_way(link: &LinkSettings) -> u64 {
-    let constant = u128::from(link.rate_bps) * u128::from(link.delay_ns) / 1_000_000_000;
-    let constant = constant.min(1 << 50) as u64;
-    let varying = link
-        .service()
-        .map(|service| service.most_bits(link.delay_ns, link.rate_bps));
-    varying.map_or(constant, |bits| bits.min(1 << 50))
 }
 
 /// Returns the bytes of packets that are kept whole. Those that wait have the greatest length; the

@@ -12,8 +12,16 @@ use sluice_queue::{DecisionLog, Event, LineFile, Observer};
 use sluice_random::stream;
 
 use crate::{
-    Failure, cli::ReplayOptions, link::Link, link::Outlet, measures::Measures, packet::Held, print,
-    say, settings::Settings, summary, write_whole,
+    Failure,
+    cli::ReplayOptions,
+    measures::Measures,
+    packet::Held,
+    print,
+    router::link::{Link, Outlet},
+    say,
+    settings::Settings,
+    telemetry::summary,
+    write_whole,
 };
 
 /// Bits of the clock's times: as many as the network world has for one link.

@@ -8,15 +8,12 @@ use rand::Rng;
 use sluice_random::stream;
 
 use crate::{
-    backend::{Backend, Fate},
+    backends::{Backend, Fate, nfqueue::Nfqueue, tun},
     cli::LinkOptions,
-    data_plane::DataPlane,
-    ecn::set_ce,
-    netlink::{Message, attribute, attributes, messages, write},
-    nfqueue::Nfqueue,
-    router::Router,
+    machine::netlink::{Message, attribute, attributes, messages, write},
+    packet::ecn::set_ce,
+    router::{Router, data_plane::DataPlane},
     settings::Settings,
-    tun,
 };
 
 const PACKETS: usize = 20_000;

@@ -9,10 +9,9 @@ use rand::Rng;
 use sluice_aqm::{AqmSource, NEVER, Verdict};
 use sluice_capture::{Capture, ip_packet};
 use sluice_gate::{
-    ecn::set_ce,
-    link::Outlet,
-    packet::Held,
+    packet::{Held, ecn::set_ce},
     replay::replay,
+    router::link::Outlet,
     settings::{LinkSettings, Settings},
 };
 use sluice_network::{Control, Group, Link, Plan, Port, Recording, Replay, Source, Topology};

@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use ratatui::{Terminal, backend::TestBackend};
 use serde_json::{Value, json};
-use sluice_gate::screen::Screen;
+use sluice_gate::top::screen::Screen;
 
 const RECORDED: &str = include_str!("recorded/top.jsonl");
 

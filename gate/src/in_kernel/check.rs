@@ -9,8 +9,8 @@ use sluice_kernel::{Device, Kind, Owner, check_kernel};
 use super::{ready::device, tc::Tc};
 use crate::{
     Failure,
-    check::{Finding, lacking, missing, print_findings},
     cli::CheckOptions,
+    findings::{Finding, lacking, missing, print_findings},
 };
 
 /// Prints the results. Returns true if nothing is missing.

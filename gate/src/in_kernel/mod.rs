@@ -10,6 +10,7 @@ mod ready;
 #[cfg(feature = "kernel")]
 mod tc;
 
+#[cfg(feature = "kernel")]
 use crate::{
     cli::LinkOptions,
     settings::{Settings, SettingsError},
@@ -27,6 +28,7 @@ pub use {
 ///
 /// # Errors
 /// Lists everything that is wrong with the settings, or what a qdisc cannot do.
+#[cfg(feature = "kernel")]
 pub fn read(options: &LinkOptions) -> Result<Settings, SettingsError> {
     let refusals = [
         (

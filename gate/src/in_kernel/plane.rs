@@ -18,14 +18,18 @@ use super::{
     tc::Tc,
 };
 use crate::{
-    Failure, backend,
+    Failure,
+    backends::{Counts as KernelCounts, Losses},
     cli::RunOptions,
-    data_plane::DataPlane,
-    flows::Flows,
+    daemon::{Needs, clock_ns, route},
+    machine::privileges,
     measures::{Measures, Times},
-    memory, privileges,
-    router::{Live, Snapshot},
-    run::{Needs, clock_ns, route},
+    memory,
+    packet::flows::Flows,
+    router::{
+        data_plane::DataPlane,
+        snapshot::{Live, Snapshot},
+    },
     settings::Settings,
 };
 
@@ -52,6 +56,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let needs = Needs {
         capabilities: &[privileges::DECIDE, Capability::CAP_BPF],
         folder: Some(Path::new(KINDS)),
+        read,
         memory: &|settings| memory::bound_in_kernel(settings, maps_bytes),
     };
     route(options, settings, plane, &needs)
@@ -199,9 +204,9 @@ impl InKernel {
                 left_at_end: counts.left,
             },
             measures,
-            losses: backend::Losses::default(),
+            losses: Losses::default(),
             // no packet is handed over to the gate, so none is lost on the way
-            kernel: backend::Counts {
+            kernel: KernelCounts {
                 held: None,
                 queue_drops: Some(0),
                 buffer_drops: Some(0),

@@ -12,7 +12,7 @@ use nix::sys::socket::{
 };
 use sluice_kernel::Device;
 
-use crate::netlink::{attribute, attributes};
+use crate::machine::netlink::{attribute, attributes};
 
 /// Bytes of `nlmsghdr`, and of the `tcmsg` after it.
 const HEADER: usize = 16;

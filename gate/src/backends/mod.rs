@@ -1,6 +1,15 @@
 //! Where packets come from and go to: the kernel's packet queue, or TUN devices.
 
+pub mod nfqueue;
+pub mod own_rules;
+pub(crate) mod queue_table;
+pub mod rules;
+pub mod tun;
+
 use std::{io, os::fd::BorrowedFd};
+
+/// Packets that the kernel may hold for a link besides those that the gate holds.
+pub const SPARE_PACKETS: u32 = 65_536;
 
 /// A packet that has arrived.
 #[derive(Clone, Copy, Debug)]

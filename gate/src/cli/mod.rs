@@ -4,13 +4,10 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand};
 
-use crate::{
-    endpoint::{self, Address},
-    nfqueue::Fail,
-    rules::{self, Tool},
-    run::Timer,
-    tun,
-};
+mod values;
+
+pub use values::{Address, Backend, Fail, Timer, Tool};
+use values::{USUAL, interface, interval, queue, tun_device};
 
 /// Headings of the options of `run` and `check`.
 const LINK: &str = "Link and queue";
@@ -205,12 +202,12 @@ pub struct RunOptions {
     pub queue: u16,
     /// Set rules of nft that hand over what leaves by this interface and, if the other direction is
     /// held, what enters by it. They vanish with the gate, however it ends. With --fail open only.
-    #[arg(long, value_name = "NAME", value_parser = rules::interface,
+    #[arg(long, value_name = "NAME", value_parser = interface,
           conflicts_with_all = ["tun", "backend"], help_heading = NFQUEUE)]
     pub rules: Option<String>,
     /// Be a cable between two TUN devices. Packets sent by A are held and come in by B. Packets sent
     /// by B come in by A, at once unless the other direction is held, too.
-    #[arg(long, num_args = 2, value_names = ["A", "B"], value_parser = tun::name,
+    #[arg(long, num_args = 2, value_names = ["A", "B"], value_parser = tun_device,
           conflicts_with_all = ["fail", "queue"], help_heading = TUN)]
     pub tun: Option<Vec<String>>,
     /// Put a qdisc (BPF) before --interface: the kernel holds the packets and decides, sluiced only
@@ -238,13 +235,6 @@ pub struct RunOptions {
     /// unix:PATH; every user of this machine may read it. sluiced top looks at 127.0.0.1:8417.
     #[arg(long, value_name = "ADDRESS", help_heading = TELEMETRY)]
     pub metrics: Option<Address>,
-}
-
-/// Another back end than those that hand packets to the gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Backend {
-    /// A qdisc of the kernel.
-    Kernel,
 }
 
 /// What only a qdisc of the kernel takes.
@@ -279,7 +269,7 @@ pub struct ObjectOptions {
 pub struct TopOptions {
     /// The daemon's address: what sluiced run was given as --metrics. It takes no privileges to
     /// look. A daemon in another network namespace is found by unix:PATH only.
-    #[arg(long, value_name = "ADDRESS", default_value = endpoint::USUAL)]
+    #[arg(long, value_name = "ADDRESS", default_value = USUAL)]
     pub metrics: Address,
 }
 
@@ -287,7 +277,7 @@ pub struct TopOptions {
 #[derive(Args, Debug)]
 pub struct RulesOptions {
     /// The interface before which the queue stands: what leaves by it is held.
-    #[arg(long, value_name = "NAME", value_parser = rules::interface)]
+    #[arg(long, value_name = "NAME", value_parser = interface)]
     pub interface: String,
     /// Hold what enters by it, too.
     #[arg(long)]
@@ -315,7 +305,7 @@ pub struct RulesOptions {
 #[command(group(ArgGroup::new("place").args(["interface", "tun"]).multiple(true)))]
 pub struct CheckOptions {
     /// Check what a cable between these two TUN devices needs.
-    #[arg(long, num_args = 2, value_names = ["A", "B"], value_parser = tun::name,
+    #[arg(long, num_args = 2, value_names = ["A", "B"], value_parser = tun_device,
           conflicts_with_all = ["both_ways", "fail", "queue"], help_heading = TUN)]
     pub tun: Option<Vec<String>>,
     /// Check what a qdisc of the kernel needs, and look for one whose daemon was killed.
@@ -332,7 +322,7 @@ pub struct CheckOptions {
           allow_negative_numbers = true, help_heading = TELEMETRY)]
     pub watch: Option<f64>,
     /// Address of that daemon: what sluiced run was given as --metrics.
-    #[arg(long, value_name = "ADDRESS", default_value = endpoint::USUAL, help_heading = TELEMETRY)]
+    #[arg(long, value_name = "ADDRESS", default_value = USUAL, help_heading = TELEMETRY)]
     pub metrics: Address,
     /// Check that what enters by the interface goes to the next queue.
     #[arg(long, help_heading = NFQUEUE)]
@@ -344,16 +334,4 @@ pub struct CheckOptions {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = queue,
           allow_negative_numbers = true, help_heading = NFQUEUE)]
     pub queue: u16,
-}
-
-fn queue(text: &str) -> Result<u16, String> {
-    let number = text.parse().ok().filter(|number| *number < u16::MAX);
-    number.ok_or_else(|| "must be a whole number from 0 to 65534".into())
-}
-
-fn interval(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(seconds) if (0.001..=3600.0).contains(&seconds) => Ok(seconds),
-        _ => Err("must lie between 0.001 and 3600 (s)".into()),
-    }
 }

@@ -1,6 +1,11 @@
 //! Reports while the router runs: a JSON line for each link and interval, and the counts in
 //! Prometheus' text format. A thread of its own writes them, so that no file delays a packet.
 
+pub mod endpoint;
+mod prometheus;
+mod server;
+pub(crate) mod summary;
+
 use std::{
     fs::File,
     io::Write,
@@ -16,14 +21,8 @@ use std::{
 use serde_json::{Value, json};
 use sluice_queue::LineFile;
 
-use crate::{
-    Failure,
-    endpoint::Endpoint,
-    prometheus,
-    router::Snapshot,
-    say,
-    server::{self, Pages},
-};
+use self::{endpoint::Endpoint, server::Pages};
+use crate::{Failure, router::snapshot::Snapshot, say};
 
 /// Records that may wait for the disk; further ones are left out until the disk catches up.
 pub const WAITING: usize = 64;

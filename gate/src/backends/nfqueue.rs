@@ -19,10 +19,13 @@ use nix::{
 
 use crate::{
     Failure,
-    backend::{Backend, Counts, Fate, Incoming, Losses},
-    netlink::{Message, attribute, attributes, connect, messages, write},
-    own_rules::OwnRules,
-    queue_table::{Owner, TABLE, describe_port, owner, row},
+    backends::{
+        Backend, Counts, Fate, Incoming, Losses, SPARE_PACKETS,
+        own_rules::OwnRules,
+        queue_table::{Owner, TABLE, describe_port, owner, row},
+    },
+    cli::Fail,
+    machine::netlink::{Message, attribute, attributes, connect, messages, write},
 };
 
 /// Messages read in one call; `MESSAGE_BYTES` is the room for each: the largest packet with its
@@ -37,21 +40,10 @@ const ATTEMPTS: usize = 100;
 const PAUSE: Duration = Duration::from_millis(1);
 /// First bytes of a packet that are enough to identify its flow.
 const HEADERS_ONLY: u32 = 128;
-/// Packets that the kernel may hold for a queue besides those that the gate holds.
-pub const SPARE_PACKETS: u32 = 65_536;
 /// Size of the receive buffer that is requested; from `ENOUGH_BUFFER_BYTES` on a burst is not lost.
 pub const BUFFER_BYTES: usize = 32 << 20;
 /// See `BUFFER_BYTES`.
 pub const ENOUGH_BUFFER_BYTES: usize = 8 << 20;
-
-/// What happens to packets while no program decides on them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Fail {
-    /// They pass, unshaped.
-    Open,
-    /// They are dropped.
-    Closed,
-}
 
 /// One queue of the kernel for each link.
 pub struct Nfqueue {

@@ -5,7 +5,7 @@
 use std::{
     fs::{self, Permissions},
     io::{self, Read, Write},
-    net::{IpAddr, SocketAddr, TcpListener, TcpStream},
+    net::{TcpListener, TcpStream},
     os::{
         fd::{AsFd, AsRawFd},
         unix::{
@@ -13,8 +13,7 @@ use std::{
             net::{UnixListener, UnixStream},
         },
     },
-    path::{Path, PathBuf},
-    str::FromStr,
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -25,55 +24,12 @@ use nix::{
 };
 use serde_json::Value;
 
-use crate::run::NAMES;
+use crate::{cli::Address, router::snapshot::NAMES};
 
 /// Longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Largest answer, bytes.
 const MOST_BYTES: usize = 16 << 20;
-/// Default address.
-pub const USUAL: &str = "127.0.0.1:8417";
-
-/// An address on this machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
-    /// A port on loopback.
-    Tcp(SocketAddr),
-    /// A socket in the file system.
-    Unix(PathBuf),
-}
-
-impl FromStr for Address {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if let Some(path) = text.strip_prefix("unix:").filter(|path| !path.is_empty()) {
-            return Ok(Self::Unix(path.into()));
-        }
-        let parsed = text.rsplit_once(':').and_then(|(host, port)| {
-            let host: IpAddr = host.trim_matches(['[', ']']).parse().ok()?;
-            Some(SocketAddr::new(host, port.parse().ok()?))
-        });
-        match parsed {
-            Some(address) if address.ip().is_loopback() => Ok(Self::Tcp(address)),
-            _ => Err(
-                "must be 127.0.0.1:PORT, [::1]:PORT or unix:PATH: whoever reads it from \
-                      elsewhere goes through a server that checks who asks"
-                    .into(),
-            ),
-        }
-    }
-}
-
-impl std::fmt::Display for Address {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Tcp(address) => write!(out, "{address}"),
-            Self::Unix(path) => write!(out, "unix:{}", path.display()),
-        }
-    }
-}
-
 /// An endpoint that is open for requests.
 pub enum Endpoint {
     /// A port on loopback.
@@ -188,18 +144,7 @@ fn wait(stream: impl AsFd, end: Instant) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server;
-
-    #[test]
-    fn addresses_are_of_this_machine() {
-        for text in [USUAL, "[::1]:9100", "unix:/run/sluiced/metrics"] {
-            assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
-        }
-        for text in ["192.168.1.1:9100", "9100", "localhost:9100", "unix:", ""] {
-            let refused = text.parse::<Address>().unwrap_err();
-            assert!(refused.starts_with("must be 127.0.0.1:PORT"), "{text}");
-        }
-    }
+    use crate::telemetry::server;
 
     #[test]
     fn a_file_that_is_no_socket_stays() {

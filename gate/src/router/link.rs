@@ -11,7 +11,10 @@ use sluice_link::{Clock, Ticks, Transmitter};
 use sluice_queue::{Observer, Packet, Queue, Waiting};
 use sluice_random::Stream;
 
-use crate::{measures::Measures, settings::LinkSettings};
+use crate::{
+    measures::Measures,
+    settings::{LEAST_BYTES, LinkSettings},
+};
 
 /// Receives the packets that leave or are lost.
 pub trait Outlet<P>: Observer<P> {
@@ -295,4 +298,22 @@ impl<P: Packet> Link<P> {
 
 fn add(to: &mut [u64; Verdict::COUNT], from: &[u64; Verdict::COUNT]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+}
+
+/// Returns how many packets a link can hold: those that wait, one in transmission, one that
+/// arrives, and those on their way, all of the least length.
+pub fn held(link: &LinkSettings) -> u64 {
+    let waiting = u64::from(link.buffer.limit);
+    let in_bytes = link.buffer.limit_bytes.unwrap_or(u64::MAX) / LEAST_BYTES + 1;
+    let short = LEAST_BYTES + u64::from(link.overhead_bytes);
+    waiting.min(in_bytes) + 2 + bits_on_way(link) / (8 * short)
+}
+
+pub(crate) fn bits_on_way(link: &LinkSettings) -> u64 {
+    let constant = u128::from(link.rate_bps) * u128::from(link.delay_ns) / 1_000_000_000;
+    let constant = constant.min(1 << 50) as u64;
+    let varying = link
+        .service()
+        .map(|service| service.most_bits(link.delay_ns, link.rate_bps));
+    varying.map_or(constant, |bits| bits.min(1 << 50))
 }

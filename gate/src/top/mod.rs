@@ -1,5 +1,8 @@
 //! `sluiced top`: draws live what a daemon reports.
 
+mod fitting;
+pub mod screen;
+
 use std::{
     io::{self, IsTerminal},
     time::{Duration, Instant},
@@ -10,7 +13,9 @@ use ratatui::{
     crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers},
 };
 
-use crate::{Failure, cli::TopOptions, endpoint, run, screen::Screen};
+use crate::{
+    Failure, cli::TopOptions, machine::signals::signals, telemetry::endpoint, top::screen::Screen,
+};
 
 /// How often the daemon is asked; its answer changes once in its own interval.
 const ASK_EVERY: Duration = Duration::from_millis(250);
@@ -38,7 +43,7 @@ pub fn run(options: &TopOptions) -> Result<(), Failure> {
     }
     let broken = |error: io::Error| Failure(format!("the terminal: {error}"));
     // a signal must also restore the terminal
-    let signals = run::signals()?;
+    let signals = signals()?;
     let mut terminal = ratatui::try_init().map_err(broken)?;
     let done = watch(&mut terminal, &mut screen, || {
         let told = matches!(signals.read_signal(), Ok(Some(_)));

@@ -5,8 +5,8 @@ use std::io;
 use nix::errno::Errno;
 
 use crate::{
-    netlink::{attribute, connect, write},
-    nfqueue::Nfqueue,
+    backends::nfqueue::Nfqueue,
+    machine::netlink::{attribute, connect, write},
 };
 
 /// The file in which the kernel shows its queues, one line each.

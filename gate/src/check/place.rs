@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{cli::CheckOptions, nfqueue};
+use crate::{backends::nfqueue, cli::CheckOptions};
 
 /// A link that was busy for this share of the time was the bottleneck.
 const BUSY: f64 = 0.9;

@@ -12,9 +12,9 @@ use ratatui::{
 use serde_json::Value;
 
 use crate::{
-    endpoint,
-    fitting::{fitting, wrapped},
     settings::limit,
+    telemetry::endpoint,
+    top::fitting::{fitting, wrapped},
 };
 
 /// Records that are kept for each link: more than a terminal has columns.

@@ -3,7 +3,7 @@
 
 use std::{io, os::fd::BorrowedFd};
 
-use crate::{router::Snapshot, settings::Settings};
+use crate::{router::snapshot::Snapshot, settings::Settings};
 
 /// Links in operation. Times count from the daemon's start, ns.
 pub trait DataPlane {

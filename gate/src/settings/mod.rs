@@ -1,5 +1,7 @@
 //! The settings of a gate: one link, or one in each direction, from options or a scenario.
 
+mod syntax;
+
 use std::path::{Path, PathBuf};
 
 use sluice_aqm::{Configured, Running};
@@ -12,7 +14,7 @@ use sluice_scenario::{
     ns,
 };
 
-use crate::{cli::LinkOptions, syntax};
+use crate::cli::LinkOptions;
 
 /// Why settings were refused: a line for each problem.
 #[derive(Debug, thiserror::Error)]
@@ -480,7 +482,7 @@ mod tests {
     /// Returns settings with the header `tests/shorter.h`, after a change of its text.
     fn with_header(folder: &Path, change: &str) -> LinkSettings {
         let path = folder.join("shorter.h");
-        let text = include_str!("../../tests/shorter.h");
+        let text = include_str!("../../../tests/shorter.h");
         std::fs::write(&path, text.replace("< c->most", change)).unwrap();
         let settings = Settings::read(&LinkOptions {
             aqm: Some(path.display().to_string()),

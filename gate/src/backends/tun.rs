@@ -24,8 +24,8 @@ use nix::{
 
 use crate::{
     Failure,
-    backend::{Backend, Counts, Fate, Incoming, Losses},
-    privileges,
+    backends::{Backend, Counts, Fate, Incoming, Losses, SPARE_PACKETS},
+    machine::privileges,
 };
 
 /// The file that opens TUN devices.
@@ -34,25 +34,11 @@ pub const CLONE: &str = "/dev/net/tun";
 const BATCH: usize = 64;
 /// Length of the largest packet, bytes.
 pub const MOST_BYTES: usize = 65_536;
-/// Packets that the kernel keeps for a device until they are read, as many as for its packet queue.
-pub const SPARE_PACKETS: u32 = crate::nfqueue::SPARE_PACKETS;
 /// Where the kernel counts the packets of a namespace's interfaces, one line each.
 const TABLE: &str = "/proc/net/dev";
 /// Indices in such a line: packets that were read from the device, and packets that had no room.
 const READ: usize = 9;
 const NOT_SENT: usize = 11;
-
-/// Checks the name of an interface from an option, and returns it.
-///
-/// # Errors
-/// If no interface can have this name.
-pub fn name(text: &str) -> Result<String, String> {
-    let plain = |byte: u8| byte.is_ascii_graphic() && !b"/%:".contains(&byte);
-    if (1..libc::IFNAMSIZ).contains(&text.len()) && text.bytes().all(plain) {
-        return Ok(text.to_owned());
-    }
-    Err("must be the name of an interface, of 1 to 15 characters".into())
-}
 
 /// One end of the cable.
 struct Device {
@@ -363,13 +349,5 @@ pub(crate) mod tests {
         assert_eq!(counted(table, "a", READ), Some(10));
         assert_eq!(counted(table, "ba", NOT_SENT), Some(7));
         assert_eq!(counted(table, "b", NOT_SENT), None);
-    }
-
-    #[test]
-    fn names_are_those_of_interfaces() {
-        assert_eq!(name("tun0").as_deref(), Ok("tun0"));
-        for wrong in ["", "a/b", "tun%d", "a b", "sixteen_letters_"] {
-            assert!(name(wrong).is_err(), "{wrong}");
-        }
     }
 }

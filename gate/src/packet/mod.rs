@@ -1,5 +1,8 @@
 //! A packet in the queue of the gate: what decisions need, without its payload.
 
+pub mod ecn;
+pub mod flows;
+
 use sluice_ecn::Ecn;
 use sluice_queue::Packet;
 

@@ -8,16 +8,11 @@ use std::{
     process::{Output, Stdio},
 };
 
-use crate::{Failure, cli::RulesOptions, command, nfqueue::Fail, print, program, say};
-
-/// The program that sets rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Tool {
-    /// nftables.
-    Nft,
-    /// iptables and ip6tables.
-    Iptables,
-}
+use crate::{
+    Failure,
+    cli::{Fail, RulesOptions, Tool},
+    command, print, program, say,
+};
 
 /// Which packets go to which queue.
 #[derive(Clone, Debug)]
@@ -81,19 +76,6 @@ pub fn run(options: &RulesOptions) -> Result<(), Failure> {
         Tool::Iptables => rules.change(if options.install { "-A" } else { "-D" })?,
     }
     Ok(())
-}
-
-/// Checks the name of an interface from the command line, and returns it; it is safe in a script.
-///
-/// # Errors
-/// If no interface can have this name.
-pub fn interface(name: &str) -> Result<String, String> {
-    let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"\\;{}/".contains(&byte);
-    // the kernel's names have 15 bytes at most
-    if name.is_empty() || name.len() > 15 || !name.bytes().all(is_plain) {
-        return Err("must be the name of a network interface: see ip link".into());
-    }
-    Ok(name.to_owned())
 }
 
 impl Rules {

@@ -1,67 +1,27 @@
 //! `sluiced check`: what is missing on this machine, and the command that fixes it.
 
-use std::{env, fs};
+mod bottleneck;
+mod place;
+
+use std::fs;
 
 use caps::Capability;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 
 use crate::{
-    Failure, bottleneck,
-    cli::{Backend, CheckOptions},
+    Failure,
+    backends::{
+        nfqueue::ENOUGH_BUFFER_BYTES,
+        queue_table::{self, Owner, TABLE},
+        rules::Rules,
+        tun,
+    },
+    cli::{Backend, CheckOptions, Tool},
+    findings::{Finding, lacking, missing, print_findings, unknown},
     in_kernel,
-    nfqueue::ENOUGH_BUFFER_BYTES,
-    print, privileges, program,
-    queue_table::{self, Owner, TABLE},
-    rules::{Rules, Tool},
-    tun, word,
+    machine::privileges,
+    program,
 };
-
-/// The result of a check: a description, or what is wrong and how to fix it.
-pub(crate) type Finding = Result<String, Missing>;
-
-/// What is wrong, and the command that fixes it.
-#[derive(Clone)]
-pub(crate) struct Missing {
-    pub what: String,
-    pub mend: String,
-    weight: Weight,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Weight {
-    /// The gate does not work without it.
-    Missing,
-    /// The gate works without it.
-    Note,
-    /// It is unknown whether it is missing; the command shows it.
-    Unknown,
-}
-
-pub(crate) fn missing(what: impl Into<String>, mend: impl Into<String>) -> Finding {
-    found(Weight::Missing, what, mend)
-}
-
-pub(crate) fn lacking(what: impl Into<String>, mend: impl Into<String>) -> Finding {
-    found(Weight::Note, what, mend)
-}
-
-/// Returns the result for what this process may not see; the command is the same one with sudo.
-fn unknown(what: impl Into<String>) -> Finding {
-    let arguments = env::args().skip(1).map(|argument| word(&argument));
-    let words: Vec<String> = ["sudo".to_owned(), program()]
-        .into_iter()
-        .chain(arguments)
-        .collect();
-    found(Weight::Unknown, what, words.join(" "))
-}
-
-fn found(weight: Weight, what: impl Into<String>, mend: impl Into<String>) -> Finding {
-    Err(Missing {
-        what: what.into(),
-        mend: mend.into(),
-        weight,
-    })
-}
 
 /// Runs the command. Returns true if nothing is missing that the gate needs or, if it watches a
 /// daemon, if the queue builds there.
@@ -121,32 +81,6 @@ fn look_at_nfqueue(options: &CheckOptions) -> Result<bool, Failure> {
             Ok("may stay on: the kernel segments packets before it queues them".into()),
         ),
     ])
-}
-
-/// Prints the results. Returns true if it is known that nothing is missing that the gate needs.
-///
-/// # Errors
-/// If stdout cannot be written.
-pub(crate) fn print_findings(checks: Vec<(&str, Finding)>) -> Result<bool, Failure> {
-    let mut is_ready = true;
-    let mut told = String::new();
-    for (name, found) in checks {
-        match found {
-            Ok(how) => told += &format!("ok       {name}: {how}\n"),
-            Err(missing) => {
-                let (word, then) = match missing.weight {
-                    Weight::Missing => ("missing", "mend"),
-                    Weight::Note => ("note   ", "mend"),
-                    Weight::Unknown => ("unknown", "look"),
-                };
-                told += &format!("{word}  {name}: {}\n", missing.what);
-                told += &format!("         {then}: {}\n", missing.mend);
-                is_ready &= missing.weight == Weight::Note;
-            }
-        }
-    }
-    print(&told)?;
-    Ok(is_ready)
 }
 
 fn capability() -> Finding {

@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use crate::{
     Failure,
-    cli::CheckOptions,
-    endpoint,
-    endpoint::Address,
-    interface_queue::InterfaceQueue,
-    place::{Place, mean, seen},
-    print, tun,
+    backends::tun,
+    check::place::{Place, mean, seen},
+    cli::{Address, CheckOptions},
+    machine::interface_queue::InterfaceQueue,
+    print,
+    telemetry::endpoint,
 };
 
 /// Time between two looks at the interface's queue.

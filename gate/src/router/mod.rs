@@ -1,5 +1,9 @@
 //! The live router: moves packets from a back end through links in real time.
 
+pub mod data_plane;
+pub mod link;
+pub mod snapshot;
+
 use std::{collections::HashMap, io, os::fd::BorrowedFd};
 
 use sluice_aqm::{Aqm, Verdict};
@@ -9,61 +13,20 @@ use sluice_queue::Observer;
 use sluice_random::stream;
 
 use crate::{
-    backend::{Backend, Counts, Fate, Incoming, Losses},
-    data_plane::DataPlane,
-    ecn::set_ce,
-    flows::{Flows, Shares},
-    link::{Link, Outlet},
-    measures::{Measures, Times},
-    memory,
-    packet::Held,
-    settings::{LinkSettings, Settings},
+    backends::{Backend, Fate, Incoming},
+    packet::{Held, ecn::set_ce, flows::Flows},
+    router::{
+        data_plane::DataPlane,
+        link::{Link, Outlet, held},
+        snapshot::{Live, Snapshot},
+    },
+    settings::Settings,
 };
 
 /// Batches that are read before departures are checked again.
 const MOST_BATCHES: usize = 8;
 /// Former settings whose packets may still wait; each of them may have a full queue.
 const MOST_RETIRING: usize = 4;
-
-/// Counts of a live link besides its measures.
-#[derive(Clone, Debug, Default)]
-pub struct Live {
-    /// Time from when a packet was due until it was released.
-    pub lateness: Times,
-    /// Packets released.
-    pub released: u64,
-    /// Packets without a readable IP header; they pass as one flow.
-    pub unreadable: u64,
-    /// Packets that were marked and had no header to mark; they pass.
-    pub unmarkable: u64,
-    /// Packets that were held at the end.
-    pub left_at_end: u64,
-}
-
-/// The state of a link.
-#[derive(Clone, Debug)]
-pub struct Snapshot {
-    /// The kind of qdisc in the kernel; `None` if packets come up to the gate.
-    pub qdisc: Option<String>,
-    /// Present settings.
-    pub settings: LinkSettings,
-    /// Present rate, bits/s.
-    pub rate_bps: u64,
-    /// Shares of the heaviest flows among arrivals: since the start, and since the last query.
-    pub shares: [Shares; 2],
-    /// Measures since the start.
-    pub measures: Measures,
-    /// Other counts since the start.
-    pub live: Live,
-    /// Losses since the start.
-    pub losses: Losses,
-    /// Counts of the kernel.
-    pub kernel: Counts,
-    /// Packets that wait now, and their bytes.
-    pub queue: (usize, u64),
-    /// The AQM's average queue and drop probability, if there is one AQM and it keeps them.
-    pub aqm: (Option<f64>, Option<f64>),
-}
 
 /// Packets released and lost since the last query.
 #[derive(Default)]
@@ -113,7 +76,7 @@ impl<B: Backend> Router<B> {
     pub fn new(mut backend: B, settings: &Settings, at_end: Fate<'static>) -> io::Result<Self> {
         let mut ports = Vec::new();
         for (number, link) in settings.links().into_iter().enumerate() {
-            backend.set(number, link.ecn(), memory::held(link))?;
+            backend.set(number, link.ecn(), held(link))?;
             let random = stream(
                 settings.seed,
                 &format!("aqm {}", settings.streams[number]),
@@ -210,7 +173,7 @@ impl<B: Backend> DataPlane for Router<B> {
         }
         for (number, link) in settings.links().into_iter().enumerate() {
             let port = &mut self.ports[number];
-            let held = memory::held(link) + port.link.held();
+            let held = held(link) + port.link.held();
             self.backend.set(number, link.ecn(), held)?;
             port.link.change(now_ns, link.clone());
         }
@@ -297,9 +260,9 @@ mod tests {
 
     use super::*;
     use crate::{
+        backends::{Counts, Losses, SPARE_PACKETS, nfqueue::Nfqueue},
         cli::LinkOptions,
-        netlink::{Message, attributes, messages},
-        nfqueue::{Nfqueue, SPARE_PACKETS},
+        machine::netlink::{Message, attributes, messages},
     };
 
     /// A back end with one packet of 1500 bytes, and the decisions on it.

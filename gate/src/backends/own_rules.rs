@@ -16,9 +16,9 @@ use nix::{
 
 use crate::{
     Failure,
-    netlink::{Message, attribute, connect, message, messages, nested},
-    nfqueue::Fail,
-    rules::{Hook, Rules},
+    backends::rules::{Hook, Rules},
+    cli::Fail,
+    machine::netlink::{Message, attribute, connect, message, messages, nested},
 };
 
 /// Numbers of attributes and flags that libc does not have: `NFTA_...`, `NFT_TABLE_F_OWNER`.

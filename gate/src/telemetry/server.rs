@@ -12,7 +12,7 @@ use std::{
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::endpoint::Endpoint;
+use crate::telemetry::endpoint::Endpoint;
 
 /// Clients at the same time. If more come, those that have been here longest are put out: whoever
 /// asks at once has got its answer long before.
@@ -224,7 +224,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use super::*;
-    use crate::endpoint::{Address, ask};
+    use crate::{cli::Address, telemetry::endpoint::ask};
 
     /// An endpoint in a folder of its own, not yet served.
     struct Served {
