@@ -57,7 +57,14 @@ fn agreement() -> String {
         format!("_Static_assert({condition}, \"aqm/aqm.rs and aqm.h differ: {what}\");\n")
     };
     let mut text = String::new();
-    for (name, size, fields) in ffi::LAYOUT {
+    // `LAYOUT` is that of the machine that builds
+    let bits = env::var("CARGO_CFG_TARGET_POINTER_WIDTH").unwrap();
+    let layouts = if bits == usize::BITS.to_string() {
+        ffi::LAYOUT
+    } else {
+        &[]
+    };
+    for (name, size, fields) in layouts {
         let of = format!("struct {name}");
         text += &check(format!("sizeof({of}) == {size}"), of.clone());
         for (field, offset, size) in *fields {

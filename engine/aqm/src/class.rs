@@ -1,14 +1,10 @@
 //! The tables of AQMs and schedulers: those that are compiled in, and AQMs of a user.
 
 use std::{
-    error::Error as _,
     ffi::{CStr, c_char},
-    fs,
-    path::Path,
     sync::OnceLock,
 };
 
-use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::{
@@ -142,7 +138,7 @@ unsafe fn read_rules(name: &str, code: &CClass, params: &[Param]) -> Result<Vec<
 impl Class {
     /// # Safety
     /// `entry` must be a table entry made by `AQM_CLASS` or `AQM_PRESET` that is never freed.
-    unsafe fn read(entry: &'static CClass) -> Result<Self, LoadError> {
+    pub(crate) unsafe fn read(entry: &'static CClass) -> Result<Self, LoadError> {
         unsafe {
             let name = text(entry.name);
             let code = entry.base.as_ref().unwrap_or(entry);
@@ -294,50 +290,4 @@ pub fn find(name: &str) -> Option<&'static Class> {
 /// Returns the scheduler of `aqm/schedulers.h` with this name.
 pub fn find_scheduler(name: &str) -> Option<&'static Class> {
     schedulers().iter().find(|class| class.name == name)
-}
-
-/// Loads a user's AQM from a shared library whose `sluice_aqm()` returns its class.
-///
-/// The library stays loaded until the process ends.
-///
-/// # Errors
-/// If the file is no such library, or if its class is malformed.
-///
-/// # Safety
-/// Runs the library's code.
-pub unsafe fn load(path: &Path) -> Result<&'static Class, LoadError> {
-    let class = unsafe { read_library(path) }?;
-    Ok(Box::leak(Box::new(class)))
-}
-
-/// Returns the class of a shared library; see [`load`].
-///
-/// # Safety
-/// Runs the library's code.
-pub(crate) unsafe fn read_library(path: &Path) -> Result<Class, LoadError> {
-    // the source of the error is the linker's message, which names the file
-    let refuse = |error: libloading::Error| {
-        LoadError(
-            error
-                .source()
-                .map_or_else(|| error.to_string(), ToString::to_string),
-        )
-    };
-    unsafe {
-        let library = Box::leak(Box::new(libloading::Library::new(path).map_err(refuse)?));
-        let entry: libloading::Symbol<unsafe extern "C" fn() -> &'static CClass> = library
-            .get(b"sluice_guarded")
-            .or_else(|_| library.get(b"sluice_aqm"))
-            .map_err(refuse)?;
-        let mut class = Class::read(entry())?;
-        class.guard = Guard::of(library);
-        // the hash of the compiled code also covers the headers that the user's header includes
-        let code = fs::read(path).map_err(|error| LoadError(error.to_string()))?;
-        class.fingerprint = Sha256::digest(&code)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        class.library = code;
-        Ok(class)
-    }
 }

@@ -11,8 +11,9 @@ use std::{
 
 use crate::{
     HEADERS,
-    class::{Class, LoadError, read_library},
+    class::{Class, LoadError},
     guard,
+    library::read_library,
     program::{self, Ended},
     rules,
     trial::Trial,

@@ -7,11 +7,11 @@ use std::{
 
 use crate::{
     class::Class,
+    faults::{changes_view, no_verdict},
     ffi::{Decide, Verdict, View},
     guard::Guard,
     params::{ONE, ParamError, Value},
     sealed::Sealed,
-    trial::{changes_view, no_verdict},
 };
 
 /// An instance of an AQM. The ones of `aqm/` are [`Running`]; others, such as Python classes,

@@ -5,28 +5,42 @@
 //! what the queue decides: the limit, the victim and marking.
 
 mod class;
+#[cfg_attr(not(unix), path = "elsewhere/compile.rs")]
 mod compile;
 mod discipline;
+mod faults;
 #[path = "../../../aqm/aqm.rs"]
 mod ffi;
+#[cfg_attr(not(unix), path = "elsewhere/guard.rs")]
 mod guard;
+#[cfg(unix)]
+mod library;
 mod nearest;
 #[cfg(test)]
 mod other_programs;
 mod params;
+#[cfg(unix)]
 mod program;
+#[cfg(unix)]
 mod rules;
 mod scheduler;
+#[cfg_attr(not(unix), path = "elsewhere/sealed.rs")]
 mod sealed;
 mod source;
+#[cfg(unix)]
 mod trial;
 
-pub use class::{Class, Functions, LoadError, all, find, find_scheduler, load, schedulers};
-pub use compile::{adopt, compile};
+pub use class::{Class, Functions, LoadError, all, find, find_scheduler, schedulers};
+#[cfg(unix)]
+pub use compile::adopt;
+pub use compile::compile;
 pub use discipline::{Aqm, Asked, Configured, Discipline, Running, Victim};
 pub use ffi::{LaneView, Verdict, View};
+#[cfg(unix)]
+pub use library::load;
 pub use nearest::nearest;
 pub use params::{ONE, Param, ParamError, Scale, Value};
+#[cfg(unix)]
 pub use program::end_programs;
 pub use scheduler::Scheduler;
 pub use source::{AnyAqm, AqmSource};
