@@ -34,6 +34,8 @@ pub struct PortState {
     pub sent: u64,
     /// Their bytes.
     pub sent_bytes: u64,
+    /// Sum of the times that they waited.
+    pub sojourn_ns: u128,
 }
 
 /// A group of flows.

@@ -41,6 +41,7 @@ struct Earlier {
     arrivals: u64,
     sent: u64,
     sent_bytes: u64,
+    sojourn_ns: u128,
     verdicts: [u64; Verdict::COUNT],
 }
 
@@ -126,6 +127,7 @@ impl Port {
             arrivals: self.earlier.arrivals + self.tally.arrivals_so_far(),
             sent: self.earlier.sent + self.tally.sent_so_far(),
             sent_bytes: self.earlier.sent_bytes + self.tally.sent_bytes_so_far(),
+            sojourn_ns: self.earlier.sojourn_ns + self.tally.sojourn.sum(),
         }
     }
 
@@ -143,6 +145,7 @@ impl Port {
             arrivals: self.earlier.arrivals + tally.arrivals,
             sent: self.earlier.sent + tally.sent,
             sent_bytes: self.earlier.sent_bytes + tally.sent_bytes,
+            sojourn_ns: self.earlier.sojourn_ns + tally.sojourn.sum(),
             verdicts: all,
         };
         tally

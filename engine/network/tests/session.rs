@@ -89,6 +89,9 @@ fn check(run: &Replication, last: &Observation) {
         assert_eq!(state.arrivals, sum(|tally| tally.arrivals));
         assert_eq!(state.sent, sum(|tally| tally.sent));
         assert_eq!(state.sent_bytes, sum(|tally| tally.sent_bytes));
+        let periods = run.periods.iter();
+        let sojourn_ns: u128 = periods.map(|p| p.ports[place].sojourn.sum()).sum();
+        assert_eq!(state.sojourn_ns, sojourn_ns);
         for verdict in 0..state.queue.verdicts.len() {
             let periods = run.periods.iter();
             let all: u64 = periods.map(|p| p.ports[place].verdicts[verdict]).sum();

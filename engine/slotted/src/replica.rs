@@ -64,6 +64,8 @@ pub struct Observation {
     pub served: u64,
     /// Their bytes.
     pub served_bytes: u64,
+    /// Sum of the slots that they waited before their service.
+    pub sojourn: u128,
 }
 
 /// A replication in progress, of any source, server, AQM and observer.
@@ -139,6 +141,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Progress for Replica<A, 
             arrivals: tallies().map(|tally| tally.arrivals).sum(),
             served: tallies().map(|tally| tally.delay.count()).sum(),
             served_bytes: tallies().map(|tally| tally.served_bytes).sum(),
+            sojourn: tallies().map(|tally| tally.sojourn.sum()).sum(),
         }
     }
 

@@ -120,7 +120,13 @@ proptest! {
             prop_assert_eq!(session.now(), until);
             check(&session, &session.observe());
         }
+        session.advance(slots, &control).unwrap();
+        let last = session.observe();
         let parts = session.end(&control).unwrap().unwrap();
+        if parts.warm_up_slots == 0 {
+            let units = parts.units.iter();
+            prop_assert_eq!(last.sojourn, units.map(|unit| unit.tally.sojourn.sum()).sum::<u128>());
+        }
         let at_once = whole(&plan, &aqm);
         prop_assert_eq!(said(&parts), said(&at_once));
     }
