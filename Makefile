@@ -8,6 +8,10 @@ SOURCES := Cargo.toml Cargo.lock .cargo/config.toml \
 # use, as `make test` may install them
 BPF = $(shell printf '\043include <libelf.h>\n\043include <zlib.h>\n' | $(CC) -E - >/dev/null 2>&1 && echo yes)
 FEATURES = $(if $(BPF),--features sluice-gate/kernel)
+# The engine for web pages needs clang, for its C, and Rust's target wasm32-unknown-unknown
+PAGE := sluicegate/page/engine.wasm
+WASM_CC = $(shell for each in clang $(addprefix clang-,21 20 19 18 17 16 15 14); do command -v $$each && break; done)
+WASM = $(shell [ -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown)" ] && echo yes)
 MEMBERS = --workspace $(if $(BPF),,--exclude sluice-kernel)
 # Debian's ordinary users do not have these folders, in which ip, nft and iptables are
 export PATH := $(PATH):/usr/sbin:/sbin
@@ -17,10 +21,10 @@ export PIP_QUIET := 1
 # Python keeps its bytecode, so that later commands start faster
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build generated vectors outputs demo test needs check wheel lint bench bench-builds bench-gate bench-qdisc equality bench-peers decisions docs lock clean tools
+.PHONY: build page generated vectors outputs demo test needs check wheel lint bench bench-builds bench-gate bench-page bench-qdisc equality bench-peers decisions docs lock clean tools
 .DELETE_ON_ERROR:
 
-build: .venv/built .venv/bin/sluiced
+build: .venv/built .venv/bin/sluiced $(PAGE)
 
 .venv/builders: requirements.lock | tools
 	@$(PYTHON) -m venv .venv
@@ -62,6 +66,20 @@ always:
 	@echo "build: the router sluiced (half a minute the first time)"
 	@cargo build --quiet --locked --package sluice-gate $(FEATURES)
 	@ln -sf ../../target/debug/sluiced $@ && touch $@
+
+page: $(PAGE)
+
+$(PAGE): $(SOURCES) | tools
+	@if [ -z "$(WASM)" ]; then \
+		echo "build: no web page: Rust's target is missing (rustup target add wasm32-unknown-unknown)"; \
+	elif [ -z "$(WASM_CC)" ]; then \
+		echo "build: no web page: clang is missing (Debian, Ubuntu: apt install clang)"; \
+	else \
+		echo "build: the engine for web pages (WebAssembly: one to two minutes the first time)"; \
+		CC_wasm32_unknown_unknown=$(WASM_CC) cargo build --quiet --locked --package sluice-page \
+			--target wasm32-unknown-unknown --profile page && \
+		cp target/wasm32-unknown-unknown/page/sluice_page.wasm $@; \
+	fi
 
 # the schema of scenarios, and the Python classes made from it: both are committed
 generated: .venv/installed
@@ -105,7 +123,7 @@ check: lint
 	@echo "check: Python"
 	@$(BIN)/pytest --quiet --numprocesses $$(($$(nproc) + 2)) --dist worksteal -m "not slow"
 
-wheel: wheel/scripts/sluiced .venv/installed
+wheel: wheel/scripts/sluiced .venv/installed $(PAGE)
 	@echo "wheel: into target/wheels, with full optimisation"
 	@$(BIN)/maturin build --release --locked; built=$$?; rm $<; exit $$built
 
@@ -152,6 +170,9 @@ bench-gate: build
 	@$(BIN)/python bench/gate_recording.py
 	@$(BIN)/python bench/gate_recording_cost.py
 
+bench-page: build
+	@$(BIN)/python bench/page.py
+
 bench-qdisc: build
 	@$(BIN)/python bench/qdisc.py verify
 	@$(BIN)/python bench/qdisc.py cost
@@ -193,7 +214,7 @@ lock: .venv/installed
 	@cargo update --workspace --quiet
 
 clean:
-	@rm -rf .venv target wheel/scripts/sluiced docs/_build docs/reference/generated $(REPORTS) bench/results.json bench/chain.json bench/chain.png bench/growth.json bench/growth.png bench/gate.json bench/gate_recording.json bench/qdisc.json bench/peers/results
+	@rm -rf .venv target wheel/scripts/sluiced $(PAGE) docs/_build docs/reference/generated $(REPORTS) bench/results.json bench/chain.json bench/chain.png bench/growth.json bench/growth.png bench/gate.json bench/gate_recording.json bench/qdisc.json bench/peers/results
 
 tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -52,4 +52,5 @@ def setup(app: Sphinx) -> None:
         "mathml", inline_renderers=(formula, None), block_renderers=(formula, None)
     )
     app.connect("builder-inited", lambda app: generate.write(Path(app.srcdir)))
+    app.connect("build-finished", lambda app, _: generate.write_page(Path(app.srcdir), app.outdir))
     app.connect("doctree-resolved", terms.link_terms)

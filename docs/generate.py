@@ -12,6 +12,7 @@ from unittest.mock import patch
 import sluicegate as sg
 from sluicegate.cli import _COMMANDS, main
 from sluicegate.measures import AT_QUEUE, ENDS, FLOWS, QUEUE, Definition, Unit, symbols
+from sluicegate.page import MODULE, page
 
 Schema = dict[str, Any]
 
@@ -48,12 +49,30 @@ def write(docs: Path) -> None:
         "scenario": _scenario_page("Scenarios of the slotted queue", "Scenario", _SLOTTED),
         "network": _scenario_page("Scenarios of networks", "NetworkScenario", _NETWORK),
         "command": _command_page(),
+        "page-to-try": [_page_to_try()],
         "measures-queue": _measure_table(QUEUE),
         "measures-flows": _measure_table(FLOWS),
         "measures-classes": _measure_table([*AT_QUEUE, *ENDS]),
     }
     for name, lines in pages.items():
         (folder / f"{name}.md").write_text("\n".join(lines) + "\n")
+
+
+# the scenario of the page that the guide leads to, and where that page is in the output
+PAGE_OF = "scenarios/network/gate.toml"
+PAGE = "queue.html"
+
+
+def write_page(docs: Path, output: Path) -> None:
+    """Write the page that the guide leads to, where there is an engine for pages."""
+    if MODULE.exists():
+        (output / PAGE).write_text(page(docs.parent / PAGE_OF), encoding="utf-8")
+
+
+def _page_to_try() -> str:
+    if MODULE.exists():
+        return f'<a href="../{PAGE}">A page to try</a>: ten CUBIC flows over 10 Mb/s.'
+    return "(These pages were made without an engine for pages, so there is none to try here.)"
 
 
 def _table(header: Sequence[str], rows: list[list[str]]) -> Iterator[str]:

@@ -57,6 +57,12 @@ judge_all().catch(error => { found.error = String(error); }).then(() => {
 </script></body></html>"""
 
 
+def axe() -> str:
+    """Return axe-core, the script."""
+    assert _PACKAGE is not None
+    return (Path(str(_PACKAGE.origin)).parent / "axe.min.js").read_text()
+
+
 def violations(pages: Mapping[str, str], folder: Path) -> dict[str, list[list[str]]]:
     """Return axe's findings in each page, on white and on black: rule, element, what is wrong.
 
@@ -67,10 +73,8 @@ def violations(pages: Mapping[str, str], folder: Path) -> dict[str, list[list[st
         pages: Names and HTML of the pages.
         folder: Folder for the browser's files.
     """
-    assert _PACKAGE is not None
-    axe = (Path(str(_PACKAGE.origin)).parent / "axe.min.js").read_text()
     without = {name: re.sub("<svg.*?</svg>", "", html, flags=re.S) for name, html in pages.items()}
-    texts = {"WIDTH": str(_WIDTH), "PAGES": _as_script(without), "AXE": _as_script(axe)}
+    texts = {"WIDTH": str(_WIDTH), "PAGES": _as_script(without), "AXE": _as_script(axe())}
     found = _told_by(_HOST, texts, folder)
     assert len(found) == 2 * len(pages)
     # rules that were applied; a page that was not shown would have none

@@ -37,6 +37,7 @@ NEEDS = [
         "laboratory",
     ),
     ("chromium", "chromium", "pages"),
+    ("nodejs", "node", "pages"),
 ]
 # where Debian keeps programs of the network, which are not on every user's path
 _PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
@@ -70,6 +71,15 @@ def install() -> None:
         _apt("update")
         if _apt("install", *packages):
             _each(packages)
+
+
+def add_rust_target() -> None:
+    """Add Rust's target of pages, where rustup can; without it there is no engine for pages."""
+    if os.environ.get("INSTALL") == "no" or os.geteuid() or shutil.which("rustup") is None:
+        return
+    command = ["rustup", "target", "add", "wasm32-unknown-unknown"]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        _say(f"the tests of the engine for pages are skipped: `{' '.join(command)}` fails")
 
 
 def _each(packages: Iterable[str]) -> None:
@@ -118,8 +128,8 @@ def _say(line: str) -> None:
     print(f"test: {line}", flush=True)
 
 
-COMMANDS: dict[str, Callable[[], None]] = {
-    "install": install,
+COMMANDS: dict[str, Callable[[], object]] = {
+    "install": lambda: (install(), add_rust_target()),
     "kernel": fetch_kernel,
     "packages": lambda: print(*(package for package, *_ in NEEDS)),
 }

@@ -54,6 +54,10 @@ _COMMANDS = {
             "--aqm codel:victim=front,scheduler=fq",
         ],
     ),
+    "page": (
+        "page",
+        ["sluice page scenarios/network/dumbbell.toml --out queue.html"],
+    ),
     "sweep": (
         "sweep",
         [
