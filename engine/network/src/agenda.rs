@@ -20,6 +20,8 @@ pub enum Task {
     Fetch(u32),
     /// A sender's timer may have run out.
     SenderTimer(u32),
+    /// A packet of a sender that paces may leave.
+    Release(u32),
     /// A receiver's timer may have run out.
     ReceiverTimer(u32),
     /// A sender of datagrams sends.

@@ -218,6 +218,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
                 self.ends.acknowledged += u64::from(sender.acknowledged(config) - before);
             }
             Stimulus::Timer => sender.endpoint.on_timer(config, now.ns, &mut send),
+            Stimulus::Release => sender.endpoint.on_release(config, now.ns, &mut send),
             Stimulus::Stop => sender.endpoint.stop(),
             Stimulus::More { packets, idle_ns } => {
                 sender
@@ -226,13 +227,16 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
             }
         }
         let clock = self.network.clock();
-        let deadline = sender.endpoint.deadline();
+        let (deadline, release_ns) = (sender.endpoint.deadline(), sender.endpoint.take_release());
         if let Some(due) = sender.timer.follow(clock, now, deadline) {
             self.enter(due, Task::SenderTimer(flow));
         } else if deadline.is_none()
             && let Some(due_ns) = self.ends.note_end(flow, now.ns)
         {
             self.enter_at(due_ns, Task::Fetch(flow));
+        }
+        if let Some(release_ns) = release_ns {
+            self.enter_at(release_ns, Task::Release(flow));
         }
     }
 
@@ -280,6 +284,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
                     self.drive(now, flow, Stimulus::Timer);
                 }
             }
+            Task::Release(flow) => self.drive(now, flow, Stimulus::Release),
             Task::ReceiverTimer(flow) => self.receiver_timer(now, flow),
             Task::Datagram(number) => self.send_datagram(now, number),
             Task::Tick(port) => {
@@ -435,6 +440,7 @@ enum Stimulus {
     Start,
     Ack(Ack),
     Timer,
+    Release,
     Stop,
     More { packets: u32, idle_ns: u64 },
 }

@@ -1,17 +1,44 @@
 //! How an ACK of new data changes position, timer and window, outside recovery or at its end.
 
 use crate::config::Config;
-use crate::congestion::{Progress, Window};
+use crate::congestion::{Delivery, Event, Marks, Sample};
 use crate::deadline::Deadline;
 use crate::segment::Ack;
 use crate::sender::{Moment, Phase, Sender};
 
+/// What an ACK changed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct News {
+    /// Packets newly known to have arrived, and newly found lost.
+    pub delivered: u32,
+    pub lost: u32,
+    /// Packets in flight before it; `None`: those after it and those delivered.
+    pub in_flight_before: Option<u32>,
+    /// It acknowledges new data; so that the window may grow.
+    pub advances: bool,
+    pub grows: bool,
+    pub delivery: Option<Delivery>,
+}
+
+impl News {
+    /// An ACK of new data that reports nothing else.
+    pub fn of_data(packets: u32, grows: bool) -> Self {
+        Self {
+            delivered: packets,
+            advances: true,
+            grows,
+            ..Self::default()
+        }
+    }
+}
+
 impl Sender {
     /// Processes an ACK of new data outside recovery: position, round-trip time and timer, then
     /// growth of the window.
+    #[inline]
     pub(crate) fn accept<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) {
         let acked = self.acknowledge(moment, ack);
-        self.grow(moment, ack, acked);
+        self.tell(moment, ack, &News::of_data(acked, true));
     }
 
     /// Processes an ACK of new data: position, round-trip time, timer. Returns how many packets it
@@ -27,7 +54,8 @@ impl Sender {
             && ack.next > self.timed_seq
         {
             self.end_backoff(ack);
-            let ticks = |time_ns| (time_ns + self.clock_phase_ns) / moment.config.tick_ns;
+            let ticks =
+                |time_ns| (time_ns + u64::from(self.clock_phase_ns)) / moment.config.tick_ns;
             let elapsed = ticks(moment.now_ns).saturating_sub(ticks(sent_ns));
             self.rto.sample(moment.config, elapsed);
             self.timed_at = Deadline::NONE;
@@ -60,63 +88,67 @@ impl Sender {
         }
     }
 
-    /// Lets the window grow after an ACK of new data; the ACK of the SYN sets the initial window.
-    /// An ACK with an ECN echo lets nothing grow.
-    pub(crate) fn grow<F>(&mut self, moment: &Moment<F>, ack: &Ack, acked: u32) {
+    /// Tells the congestion control what an ACK changed. The ACK of the SYN opens the connection.
+    #[inline]
+    pub(crate) fn tell<F>(&mut self, moment: &Moment<F>, ack: &Ack, news: &News) {
         let config = moment.config;
-        if config.syn && ack.next == 1 {
-            // RFC 5681, section 3.1: one packet if the SYN was lost.
-            let spared = u32::from(config.quirks.forgives_lost_syn);
-            if spared > 0 {
-                self.window = Window::new(config);
-            }
-            self.window.cwnd = if self.timeouts > spared {
-                1.0
-            } else {
-                config.initial_window
-            };
+        if news.grows && config.syn && ack.next == 1 {
+            let timeouts = self.timeouts;
+            self.congestion.on_event(config, Event::Opened { timeouts });
             return;
         }
-        let progress = self.progress(moment, ack, acked);
-        if !progress.echo {
-            self.window.open(config, &progress);
-        }
+        let sample = self.sample(moment, ack, news);
+        self.congestion.on_ack(config, &sample);
     }
 
-    /// Returns what an ACK tells the congestion control.
     #[inline]
-    pub(crate) fn progress<F>(&self, moment: &Moment<F>, ack: &Ack, packets: u32) -> Progress {
+    fn sample<F>(&self, moment: &Moment<F>, ack: &Ack, news: &News) -> Sample {
         let srtt_ns = self.rto.srtt_ns(moment.config);
-        let (rtt_ns, least_ns) = match &self.rack {
-            Some(rack) => (rack.rtt_ns, rack.min_rtt_ns),
-            None => (srtt_ns, None),
+        let (rtt_ns, least_ns, in_flight) = match &self.rack {
+            Some(rack) => (rack.rtt_ns, rack.min_rtt_ns, rack.flight.flying()),
+            None => (srtt_ns, None, self.next - self.una),
         };
-        Progress {
+        Sample {
             now_ns: moment.now_ns,
             srtt_ns,
             min_rtt_ns: least_ns.unwrap_or(srtt_ns),
             rtt_ns,
-            packets,
-            credit: self.credit(moment.config, packets),
-            whole: moment.config.quirks.counts_whole_packets,
+            delivered: news.delivered,
+            lost: news.lost,
+            in_flight_before: news.in_flight_before.unwrap_or(in_flight + news.delivered),
+            in_flight,
             next: ack.next,
             sent: self.max,
+            advances: news.advances,
+            grows: news.grows,
+            refills: self.refills(news.delivered),
             echo: moment.config.ecn && ack.ece,
+            phase: self.phase,
+            whole: moment.config.quirks.counts_whole_packets,
+            delivery: news.delivery,
         }
     }
 
-    /// Returns by how many packets an ACK counts when the window grows: as many as it acknowledges
-    /// (recommended by RFC 5681, section 3.1). After the sender went back, these packets may have
-    /// arrived long ago, and the ACK counts as one packet (RFC 3465, section 2.3).
-    fn credit(&self, config: &Config, packets: u32) -> f64 {
+    /// True if packets that an ACK acknowledges may have arrived long ago, because the sender went
+    /// back.
+    #[inline]
+    fn refills(&self, packets: u32) -> bool {
         let was = self.una.saturating_sub(packets);
         let went_back = matches!(self.phase, Phase::TimedOut | Phase::Recovery);
-        let refills = went_back && self.rack.is_none() && was < self.recover;
-        if config.quirks.counts_acks || refills {
-            1.0
-        } else {
-            f64::from(packets)
-        }
+        went_back && self.rack.is_none() && was < self.recover
+    }
+
+    /// Tells a congestion control that counts marks what an ACK says about them.
+    pub(crate) fn count_marks(&mut self, config: &Config, ack: &Ack) {
+        let acked = ack.next.saturating_sub(self.una);
+        let echo = config.ecn && ack.ece;
+        self.congestion.count_marks(&Marks {
+            acked,
+            marked: if echo { acked } else { 0 },
+            next: ack.next,
+            sent: self.max,
+            whole: config.quirks.counts_whole_packets,
+        });
     }
 
     /// Records the selective acknowledgements of an ACK; returns true if they report anything new.

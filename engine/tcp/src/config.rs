@@ -37,7 +37,7 @@ impl Variant {
 pub struct Config {
     /// Loss recovery.
     pub variant: Variant,
-    /// How the window grows, and how much a loss or a mark reduces it.
+    /// How many packets may be in flight, and how fast they leave.
     pub congestion_control: CongestionControl,
     /// True if packet 0 is a SYN that opens the connection.
     pub syn: bool,
@@ -57,6 +57,8 @@ pub struct Config {
     pub max_rto_ns: u64,
     /// Send a new packet on each of the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
+    /// Packets leave one by one, at a rate that follows the window.
+    pub pacing: bool,
     /// Longest time an ACK waits for a second packet, ns; `None`: every packet is acknowledged at
     /// once.
     pub delayed_ack_ns: Option<u64>,
@@ -85,6 +87,7 @@ impl Config {
             min_rto_ns: SECOND,
             max_rto_ns: 60 * SECOND,
             limited_transmit: true,
+            pacing: false,
             delayed_ack_ns: Some(100 * MS),
             // kind, length, and two NOPs that align the blocks (RFC 2018, section 3; RFC 7323,
             // appendix A)

@@ -12,13 +12,14 @@
 //!
 //! - `recovery` decides which packets are lost and which are retransmitted: `tahoe`, `reno`,
 //!   `newreno`, `sack`, `rack`;
-//! - `congestion` decides how the window grows and shrinks: `reno`, `cubic`, `linux_cubic`,
-//!   `dctcp`;
+//! - `congestion` decides how many packets may be in flight, and how fast they leave: `reno`,
+//!   `cubic`, `linux_cubic`, `dctcp`;
 //! - `quirks` lists where ns-2 and Linux deviate from the RFCs; `ns2` and `linux` hold their
 //!   values.
 //!
 //! The [`sender`](Sender) with its state, `sending`, `acknowledging` and `reduction` connect these
-//! parts. `reduction` lets the window shrink at most once for each window of data.
+//! parts. `reduction` lets the window shrink at most once for each window of data; `pacing` lets
+//! packets leave at the rate that the congestion control answers.
 
 mod ack_delay;
 mod acknowledging;
@@ -27,6 +28,7 @@ mod congestion;
 mod deadline;
 mod linux;
 mod ns2;
+mod pacing;
 mod quirks;
 mod receive_window;
 mod receiver;

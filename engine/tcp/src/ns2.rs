@@ -36,7 +36,7 @@ pub(crate) fn threshold(left: f64) -> f64 {
 impl Sender {
     /// Returns the window, packets, that a reduction starts from (`reduces_allowed_window`).
     pub(crate) fn allowed_window(&self, config: &Config) -> f64 {
-        (self.window.cwnd + f64::from(self.inflation)).min(f64::from(config.receiver_window))
+        (self.congestion.cwnd() + f64::from(self.inflation)).min(f64::from(config.receiver_window))
     }
 
     /// True if an ECN echo counts although the last reduction covers it (`reduces_allowed_window`).

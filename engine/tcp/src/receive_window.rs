@@ -71,7 +71,8 @@ impl ReceiveWindow {
         if now - self.since < rtt {
             return;
         }
-        let read = u64::from(next - self.from) * PAYLOAD;
+        // the first packet may come before an earlier one, which is then missing
+        let read = u64::from(next.saturating_sub(self.from)) * PAYLOAD;
         if read > self.read && !self.gap {
             let window = 2 * read;
             let gain = window.saturating_mul(read - self.read) / self.read;

@@ -2,39 +2,27 @@
 //! data.
 
 use crate::config::{Config, Variant};
-use crate::congestion::Cause;
+use crate::congestion::Event;
 use crate::recovery;
 use crate::segment::Ack;
 use crate::sender::{Phase, Sender};
 
 impl Sender {
-    /// Returns the window, packets, that a loss found now would reduce.
-    fn used(&self, config: &Config) -> f64 {
+    /// Returns the window, packets, that a loss or a mark found now would reduce.
+    pub(crate) fn used(&self, config: &Config) -> f64 {
         if config.quirks.reduces_allowed_window {
             return self.allowed_window(config);
         }
         if config.quirks.counts_whole_packets {
-            return self.window.cwnd;
+            return self.congestion.cwnd();
         }
         // RFC 5681, section 3.2, step 2: without the packets that limited transmit sent.
-        let used = f64::from(self.next - self.una - self.limited);
+        let used = f64::from(self.next - self.una - u32::from(self.limited));
         if config.variant == Variant::Rack {
             // The packets beyond cwnd were sent because others had arrived out of order.
-            return used.min(self.window.cwnd);
+            return used.min(self.congestion.cwnd());
         }
         used
-    }
-
-    pub(crate) fn reduce_window(&mut self, config: &Config, cause: Cause) {
-        let used = self.used(config);
-        self.window.reduce(config, used, cause);
-        self.reduced = config.ecn;
-    }
-
-    /// Sets the window to one packet, as after a time-out.
-    pub(crate) fn close_window(&mut self, config: &Config) {
-        self.window.cwnd = 1.0;
-        self.reduced = config.ecn;
     }
 
     /// True if a time-out leaves the threshold as it is, because the same loss or a mark lowered it
@@ -50,15 +38,15 @@ impl Sender {
         self.una < self.timed_out || (reduced && self.una < self.recover)
     }
 
-    /// Lowers the threshold for a time-out.
-    pub(crate) fn lower_threshold(&mut self, config: &Config) {
+    /// Returns the window, packets, that a time-out reduces.
+    pub(crate) fn used_at_time_out(&self, config: &Config) -> f64 {
         let mut used = self.used(config);
         if !config.quirks.reduces_allowed_window {
             // Recovery may have sent several windows of new data behind a packet that was lost
             // again; RFC 5681, section 3.1, allows "no more than" equation 4.
-            used = used.min(self.window.cwnd);
+            used = used.min(self.congestion.cwnd());
         }
-        self.window.time_out(config, used);
+        used
     }
 
     /// Reacts to an ECN echo, once for each window of data (RFC 3168, section 6.1.2). A window
@@ -81,7 +69,15 @@ impl Sender {
         if self.closed_by_mark {
             self.rto.back_off(config);
         }
-        self.closed_by_mark = self.window.cwnd <= 1.0;
-        self.reduce_window(config, Cause::Mark);
+        self.closed_by_mark = self.congestion.cwnd() <= 1.0;
+        self.take_mark(config, false);
+    }
+
+    /// Tells the congestion control of a mark that no reduction covers.
+    pub(crate) fn take_mark(&mut self, config: &Config, gradually: bool) {
+        let used = self.used(config);
+        self.congestion
+            .on_event(config, Event::Mark { used, gradually });
+        self.reduced = config.ecn;
     }
 }

@@ -1,7 +1,7 @@
 //! The sender: its state, and the events from outside that change it.
 
 use crate::config::{Config, Variant};
-use crate::congestion::Window;
+use crate::congestion::{Congestion, Event};
 use crate::deadline::Deadline;
 use crate::recovery::{self, Rack, Scoreboard};
 use crate::rto::Rto;
@@ -56,8 +56,6 @@ pub struct Sender {
     /// Packets that left the network, as reported by duplicate ACKs: they inflate the window during
     /// recovery (RFC 5681, section 3.2, steps 3 and 4).
     pub(crate) inflation: u32,
-    /// New packets sent on duplicate ACKs before recovery (RFC 3042).
-    pub(crate) limited: u32,
     /// Packet whose round-trip time is measured; it was sent at `timed_at` (RFC 6298, section 3: at
     /// least one a round trip).
     pub(crate) timed_seq: u32,
@@ -72,13 +70,18 @@ pub struct Sender {
     pub(crate) closed_by_mark: bool,
     /// The SYN was sent again ([`Quirks::resent_syn_ends_ecn`](crate::Quirks)).
     pub(crate) without_ecn: bool,
+    /// A packet waits for its time, and the caller does not know yet (`pacing`).
+    pub(crate) release_changed: bool,
+    /// New packets sent on duplicate ACKs before recovery (RFC 3042).
+    pub(crate) limited: u8,
     pub(crate) retransmissions: u32,
+    /// Shifts the ticks of the clock, ns.
+    pub(crate) clock_phase_ns: u32,
     pub(crate) timed_at: Deadline,
     pub(crate) deadline: Deadline,
     pub(crate) rto: Rto,
-    pub(crate) clock_phase_ns: u64,
     pub(crate) scoreboard: Scoreboard,
-    pub(crate) window: Window,
+    pub(crate) congestion: Congestion,
     pub(crate) timeouts: u32,
     /// One past the packet that timed out last.
     pub(crate) timed_out: u32,
@@ -101,7 +104,6 @@ impl Sender {
             recover: 0,
             duplicates: 0,
             inflation: 0,
-            limited: 0,
             timed_seq: 0,
             phase: Phase::Open,
             partial_seen: false,
@@ -109,16 +111,18 @@ impl Sender {
             reduced: false,
             closed_by_mark: false,
             without_ecn: false,
+            release_changed: false,
+            limited: 0,
             retransmissions: 0,
+            clock_phase_ns: clock_phase_ns as u32,
             timed_at: Deadline::NONE,
             deadline: Deadline::NONE,
             rto: Rto::new(config),
-            clock_phase_ns,
             scoreboard: Scoreboard::default(),
-            window: Window::new(config),
+            congestion: Congestion::new(config),
             timeouts: 0,
             timed_out: 0,
-            rack: (config.variant == Variant::Rack).then(Box::default),
+            rack: (config.variant == Variant::Rack).then(|| Box::new(Rack::new(config))),
         }
     }
 
@@ -151,9 +155,10 @@ impl Sender {
             now_ns,
             send,
         };
-        let progress = self.progress(moment, ack, ack.next.saturating_sub(self.una));
-        self.window.note(&progress);
-        if progress.echo {
+        if config.congestion_control.counts_marks() {
+            self.count_marks(config, ack);
+        }
+        if config.ecn && ack.ece {
             self.on_echo(config, ack);
         }
         recovery::on_ack(self, moment, ack);
@@ -173,19 +178,17 @@ impl Sender {
             return;
         }
         self.inflation = 0;
+        let mut used = None;
         if self.una < self.max {
             self.timeouts += 1;
-            let lowers = !self.spares_threshold(config);
+            used = (!self.spares_threshold(config)).then(|| self.used_at_time_out(config));
             if config.quirks.questions_time_outs && self.rack.is_some() {
-                self.question_time_out(lowers);
-            }
-            if lowers {
-                self.lower_threshold(config);
+                self.question_time_out(used.is_some());
             }
             self.timed_out = self.una + 1;
             self.rto.back_off(config);
         }
-        self.close_window(config);
+        self.reduced = config.ecn;
         // As in ns-2, Tahoe goes on counting duplicate ACKs until the next new ACK.
         if config.variant != Variant::Tahoe {
             self.duplicates = 0;
@@ -197,6 +200,9 @@ impl Sender {
         self.ignores_duplicates = config.quirks.counts_pipe;
         self.recover = self.max;
         self.go_back(moment);
+        let in_flight = self.rack.as_ref().map_or(0, |rack| rack.flight.flying());
+        self.congestion
+            .on_event(config, Event::TimeOut { used, in_flight });
         self.send_window(moment, u32::MAX);
     }
 
@@ -225,7 +231,9 @@ impl Sender {
             send,
         };
         let restarts = idle_ns > self.rto.timeout_ns(config);
-        self.window.resume(config, idle_ns, restarts);
+        self.congestion
+            .on_event(config, Event::Idle { idle_ns, restarts });
+        recovery::on_more(self, config);
         self.end = self.max.saturating_add(packets);
         self.send_window(moment, u32::MAX);
         if self.deadline.is_none() {
@@ -257,18 +265,18 @@ impl Sender {
 
     /// Congestion window, packets, without Reno's inflation.
     pub fn cwnd(&self) -> f64 {
-        self.window.cwnd
+        self.congestion.cwnd()
     }
 
     /// Slow-start threshold, packets.
     pub fn ssthresh(&self) -> f64 {
-        self.window.ssthresh
+        self.congestion.ssthresh()
     }
 
     /// The congestion control's estimate of the share of packets that are marked (DCTCP's alpha);
     /// `None` if it makes no such estimate.
     pub fn marked_share(&self) -> Option<f64> {
-        self.window.marked_share()
+        self.congestion.marked_share()
     }
 
     /// Smoothed round-trip time, ns; 0 before the first measurement.

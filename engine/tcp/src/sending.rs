@@ -3,6 +3,7 @@
 use sluice_ecn::Ecn;
 
 use crate::config::Config;
+use crate::congestion::Sent;
 use crate::deadline::Deadline;
 use crate::recovery;
 use crate::segment::Segment;
@@ -11,7 +12,7 @@ use crate::sender::{Moment, Sender};
 impl Sender {
     /// Returns how many packets the window allows in flight.
     fn allowed(&self, config: &Config) -> u32 {
-        (self.window.cwnd as u32)
+        (self.congestion.cwnd() as u32)
             .saturating_add(self.inflation)
             .min(config.receiver_window)
     }
@@ -32,8 +33,6 @@ impl Sender {
     pub(crate) fn go_back<F>(&mut self, moment: &Moment<F>) {
         if let Some(rack) = &mut self.rack {
             rack.on_time_out(moment.now_ns, self.una);
-            // room for one packet beside those that may still be in flight, as in Linux
-            self.window.cwnd += f64::from(rack.flight.flying());
         } else {
             self.next = self.una;
         }
@@ -42,6 +41,7 @@ impl Sender {
     }
 
     /// Sends what the window allows, at most `burst` packets.
+    #[inline]
     pub(crate) fn send_window<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>, burst: u32) {
         if self.rack.is_some() {
             return recovery::send(self, moment);
@@ -52,7 +52,7 @@ impl Sender {
             .min(self.end);
         for _ in 0..burst {
             self.next = self.scoreboard.first_unsacked(self.next);
-            if self.next >= limit {
+            if self.next >= limit || !self.may_leave(moment) {
                 break;
             }
             self.transmit(moment, self.next);
@@ -61,6 +61,16 @@ impl Sender {
     }
 
     pub(crate) fn transmit<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>, seq: u32) {
+        self.transmit_once(moment, seq, false);
+    }
+
+    /// Sends a packet; `probes_again` if it repeats one as a probe.
+    pub(crate) fn transmit_once<F: FnMut(Segment)>(
+        &mut self,
+        moment: &mut Moment<F>,
+        seq: u32,
+        probes_again: bool,
+    ) {
         let config = moment.config;
         let syn = config.syn && seq == 0;
         let retransmitted = seq < self.max;
@@ -76,9 +86,15 @@ impl Sender {
             ecn: if ecn { Ecn::Ect0 } else { Ecn::NotEct },
             cwr,
         });
-        if let Some(rack) = &mut self.rack {
-            rack.flight.send(seq, moment.now_ns);
-        }
+        let in_flight = match &mut self.rack {
+            Some(rack) => rack.on_sent(moment.now_ns, seq),
+            None => self.next - self.una,
+        };
+        self.congestion.on_sent(&Sent {
+            now_ns: moment.now_ns,
+            in_flight,
+            probes_again,
+        });
         if retransmitted {
             self.retransmissions += 1;
         } else {
@@ -94,6 +110,9 @@ impl Sender {
         }
         if self.deadline.is_none() {
             self.restart_timer(moment);
+        }
+        if config.pacing {
+            self.pace(config, moment.now_ns);
         }
     }
 }

@@ -99,6 +99,10 @@ table! {
         receiver_window: u32 = 10_000, at_least(1.0).at_most(4_294_967_295.0).unit("packets");
         /// Whether both ends use explicit congestion notification (RFC 3168).
         ecn: bool = false;
+        /// Whether packets leave one by one, at a rate that follows the window, not as soon as the
+        /// window allows: at two windows per round trip in early slow start, else at 1.2 (as in
+        /// Linux).
+        pacing: bool = false;
         /// Size of a data packet on the wire.
         packet_bytes: u16 = 500, PACKET;
         /// Size of an ACK or a SYN on the wire. Selective acknowledgements make an ACK longer: by 8

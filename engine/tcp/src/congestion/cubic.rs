@@ -2,7 +2,7 @@
 //! window of the last loss Reno's window goes on growing at the same rate (RFC 8312, section 4.2).
 //! RFC 9438, section 4.3, suggests one packet a round trip there.
 
-use super::{Cause, Control, Progress};
+use super::{Cause, Growth, Sample};
 use crate::deadline::Deadline;
 
 /// Multiplicative decrease factor (RFC 9438, section 4.6).
@@ -26,21 +26,21 @@ pub(crate) struct Cubic {
     epoch: Deadline,
 }
 
-impl Control for Cubic {
+impl Growth for Cubic {
     /// RFC 9438, sections 4.2 to 4.5, which assume one ACK for each packet.
-    fn grow(&mut self, cwnd: f64, ack: &Progress) -> f64 {
+    fn grow(&mut self, cwnd: f64, credit: f64, ack: &Sample) -> f64 {
         let epoch_ns = match self.epoch.get() {
             Some(epoch_ns) => epoch_ns,
             None => self.begin_epoch(cwnd, ack.now_ns),
         };
         let elapsed_s = (ack.now_ns - epoch_ns) as f64 * 1e-9;
-        self.w_est += ALPHA * f64::from(ack.packets) / cwnd;
+        self.w_est += ALPHA * f64::from(ack.delivered) / cwnd;
         if self.w_cubic(elapsed_s) < self.w_est {
             return self.w_est.max(cwnd);
         }
         let target = self.w_cubic(elapsed_s + ack.srtt_ns as f64 * 1e-9);
         let step = (target.clamp(cwnd, 1.5 * cwnd) - cwnd) / cwnd;
-        cwnd + step * ack.credit.min(cwnd)
+        cwnd + step * credit.min(cwnd)
     }
 
     /// RFC 9438, section 4.6.
@@ -85,8 +85,8 @@ mod tests {
     use super::*;
 
     /// An ACK of one packet.
-    fn ack_at(now_ns: u64, srtt_ns: u64) -> Progress {
-        Progress::of_one(now_ns, srtt_ns, false)
+    fn ack_at(now_ns: u64, srtt_ns: u64) -> Sample {
+        Sample::of_one(now_ns, srtt_ns, false)
     }
 
     /// Lets a window grow from `reduced` packets, with one ACK for each packet. Returns the window
@@ -98,7 +98,7 @@ mod tests {
             let packets = cwnd as u64;
             for packet in 0..packets {
                 let now_ns = round * rtt_ns + packet * rtt_ns / packets;
-                cwnd = cubic.grow(cwnd, &ack_at(now_ns, rtt_ns));
+                cwnd = cubic.grow(cwnd, 1.0, &ack_at(now_ns, rtt_ns));
             }
             at_ends.push(cwnd);
         }
@@ -158,7 +158,7 @@ mod tests {
         let mut cubic = Cubic::default();
         cubic.reduce(1000.0, 1000.0, Cause::Loss);
         cubic.reduce(500.0, 500.0, Cause::TimeOut);
-        cubic.grow(350.0, &ack_at(7_000_000_000, 100_000_000));
+        cubic.grow(350.0, 1.0, &ack_at(7_000_000_000, 100_000_000));
         assert_eq!((cubic.k_s, cubic.w_max), (0.0, 350.0));
     }
 }

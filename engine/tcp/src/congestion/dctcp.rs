@@ -1,6 +1,6 @@
 //! DCTCP: a window that shrinks with the share of packets that were marked (RFC 8257).
 
-use super::{Cause, Control, Progress, reno};
+use super::{Cause, Growth, Marks, Sample, reno};
 
 /// Weight of the last window of data in the estimate (RFC 8257, section 4.2: g).
 const GAIN: f64 = 1.0 / 16.0;
@@ -32,32 +32,30 @@ impl Default for Dctcp {
     }
 }
 
-impl Control for Dctcp {
+impl Growth for Dctcp {
     const COUNTS_MARKS: bool = true;
 
     /// RFC 8257, section 3.3, steps 1 to 8.
-    fn on_ack(&mut self, ack: &Progress) {
-        self.whole = ack.whole;
-        self.acknowledged += ack.packets;
-        if ack.echo {
-            self.marked += ack.packets;
-        }
-        if ack.next <= self.observed_to {
+    fn count_marks(&mut self, marks: &Marks) {
+        self.whole = marks.whole;
+        self.acknowledged += marks.acked;
+        self.marked += marks.marked;
+        if marks.next <= self.observed_to {
             return;
         }
         let share = f64::from(self.marked) / f64::from(self.acknowledged);
         self.alpha = self.alpha * (1.0 - GAIN) + GAIN * share;
-        self.observed_to = ack.sent;
+        self.observed_to = marks.sent;
         (self.acknowledged, self.marked) = (0, 0);
     }
 
     /// RFC 8257, section 3.4.
     #[inline]
-    fn grow(&mut self, cwnd: f64, ack: &Progress) -> f64 {
+    fn grow(&mut self, cwnd: f64, credit: f64, ack: &Sample) -> f64 {
         if ack.whole {
-            return reno::Reno.grow(cwnd, ack);
+            return reno::Reno.grow(cwnd, credit, ack);
         }
-        cwnd + f64::from(ack.packets) / cwnd
+        cwnd + f64::from(ack.delivered) / cwnd
     }
 
     /// RFC 8257, section 3.3, step 9, for a mark; section 3.5 for losses, which count as without

@@ -2,7 +2,7 @@
 //! TCP slow start", Computer Networks 55(9), 2011). Slow start ends before packets are lost: when a
 //! train of ACKs is as long as half a round trip, or when the round-trip time has grown.
 
-use super::Progress;
+use super::Sample;
 
 /// Smallest window at which it ends slow start, packets (`hystart_low_window`).
 const LEAST_WINDOW: f64 = 16.0;
@@ -35,7 +35,7 @@ pub(crate) struct HyStart {
 
 impl HyStart {
     /// Takes an ACK in slow start; returns true if slow start ends (`hystart_update`).
-    pub fn ends(&mut self, cwnd: f64, ack: &Progress) -> bool {
+    pub fn ends(&mut self, cwnd: f64, ack: &Sample) -> bool {
         let now_us = us(ack.now_ns);
         if ack.next > self.end {
             *self = Self {
@@ -49,7 +49,7 @@ impl HyStart {
         cwnd >= LEAST_WINDOW && (self.is_long_train(now_us, ack) || self.is_delayed(ack))
     }
 
-    fn is_long_train(&mut self, now_us: u32, ack: &Progress) -> bool {
+    fn is_long_train(&mut self, now_us: u32, ack: &Sample) -> bool {
         if now_us.wrapping_sub(self.last_us) > TRAIN_GAP_US {
             return false;
         }
@@ -57,7 +57,7 @@ impl HyStart {
         now_us.wrapping_sub(self.began_us) > us(ack.min_rtt_ns).saturating_add(BURST_US) / 2
     }
 
-    fn is_delayed(&mut self, ack: &Progress) -> bool {
+    fn is_delayed(&mut self, ack: &Sample) -> bool {
         self.least_rtt_us = self.least_rtt_us.min(us(ack.rtt_ns));
         if self.samples < SAMPLES {
             self.samples += 1;
@@ -87,11 +87,11 @@ mod tests {
             let sent = next + cwnd as u32;
             for place in 0..cwnd as u64 {
                 next += 1;
-                let ack = Progress {
+                let ack = Sample {
                     next,
                     sent: sent + place as u32,
                     rtt_ns: (40_000 + round * growth_us) * 1000,
-                    ..Progress::of_one((round * 40_000 + place * gap_us) * 1000, 40_000_000, true)
+                    ..Sample::of_one((round * 40_000 + place * gap_us) * 1000, 40_000_000, true)
                 };
                 if start.ends(cwnd, &ack) {
                     return cwnd;

@@ -5,7 +5,7 @@
 //! are acknowledged; and it does not grow between two computations.
 
 use super::hystart::HyStart;
-use super::{Cause, Control, Progress};
+use super::{Cause, Growth, Sample};
 
 /// Multiplicative decrease factor, in 1/1024 (`beta`).
 const BETA: u32 = 717;
@@ -60,9 +60,9 @@ pub(crate) struct Avoidance {
     last_ms: u32,
 }
 
-impl Control for LinuxCubic {
+impl Growth for LinuxCubic {
     /// `cubictcp_acked`.
-    fn ends_slow_start(&mut self, cwnd: f64, ack: &Progress) -> bool {
+    fn ends_slow_start(&mut self, cwnd: f64, ack: &Sample) -> bool {
         let Self::Start(start) = self else {
             return false;
         };
@@ -74,9 +74,9 @@ impl Control for LinuxCubic {
     }
 
     /// `cubictcp_cong_avoid`.
-    fn grow(&mut self, cwnd: f64, ack: &Progress) -> f64 {
+    fn grow(&mut self, cwnd: f64, credit: f64, ack: &Sample) -> f64 {
         let window = (cwnd as u32).max(1);
-        let credit = ack.credit as u32;
+        let credit = credit as u32;
         let avoidance = self.avoidance();
         avoidance.look(window, credit, ack);
         f64::from(avoidance.count_up(window, credit))
@@ -130,7 +130,7 @@ impl Avoidance {
     }
 
     /// Computes how many packets must be acknowledged for one packet of growth (`bictcp_update`).
-    fn look(&mut self, window: u32, credit: u32, ack: &Progress) {
+    fn look(&mut self, window: u32, credit: u32, ack: &Sample) {
         self.acknowledged += credit;
         let now_ms = ms(ack.now_ns);
         let since_ms = now_ms.wrapping_sub(self.last_ms);
@@ -218,7 +218,7 @@ mod tests {
             let packets = cwnd as u64;
             for packet in 0..packets {
                 let now_ns = round * rtt_ns + packet * rtt_ns / packets;
-                cwnd = cubic.grow(cwnd, &Progress::of_one(now_ns, rtt_ns, true));
+                cwnd = cubic.grow(cwnd, 1.0, &Sample::of_one(now_ns, rtt_ns, true));
             }
             at_ends.push(cwnd);
         }

@@ -1,35 +1,48 @@
-//! Congestion control: how the window grows, and how much a loss or a mark reduces it.
+//! Congestion control: how many packets may be in flight, and how fast they leave.
 //!
-//! Loss recovery (`recovery`) decides which packets are lost and retransmitted. Each congestion
-//! control is a file that implements [`Control`], and a line in the list below.
+//! A sender tells its congestion control of each packet sent ([`Sent`]), of each ACK as one
+//! [`Sample`], and of [`Event`]s: losses, marks, time-outs, idle times. The control answers two
+//! things: a window and, if it paces, a rate. Loss recovery (`recovery`) decides which packets are
+//! lost and which are sent next, and never writes the window.
+//!
+//! Each control is a file, and a line in the list below. Most are growth laws ([`Growth`]), which
+//! say how the window grows and what a loss leaves of it; what is the same for all of them is in
+//! `growth`. A control that is more than a law implements [`Control`] itself.
 
+mod growth;
 mod hystart;
+mod prr;
+mod signals;
 mod window;
 
-pub(crate) use window::{MIN_SSTHRESH, Window};
+pub(crate) use growth::{Cause, Growth, MIN_SSTHRESH};
+pub(crate) use signals::{Delivery, Event, Marks, Sample, Sent};
+pub(crate) use window::{Congestion, Window};
+
+use crate::config::Config;
 
 /// Generates, from one line for each control, the modules, [`CongestionControl`] and the state that
 /// a sender keeps.
 macro_rules! controls {
-    ($($module:ident::$Control:ident),+ $(,)?) => {
-        $(mod $module;)+
+    ($($(#[$only:meta])? $module:ident::$Control:ident),+ $(,)?) => {
+        $($(#[$only])? mod $module;)+
 
-        /// How the congestion window grows, and how much a loss or a mark reduces it. The file of
-        /// the same name in `congestion` describes each control.
+        /// How many packets may be in flight, and how fast they leave. The file of the same name in
+        /// `congestion` describes each control.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[allow(missing_docs)]
         pub enum CongestionControl {
-            $($Control),+
+            $($(#[$only])? $Control),+
         }
 
         impl CongestionControl {
             /// All congestion controls.
-            pub const ALL: &'static [Self] = &[$(Self::$Control),+];
+            pub const ALL: &'static [Self] = &[$($(#[$only])? Self::$Control),+];
 
             /// Returns the name that users write.
             pub fn name(self) -> &'static str {
                 match self {
-                    $(Self::$Control => stringify!($module)),+
+                    $($(#[$only])? Self::$Control => stringify!($module)),+
                 }
             }
 
@@ -46,13 +59,22 @@ macro_rules! controls {
             #[inline]
             pub fn counts_marks(self) -> bool {
                 match self {
-                    $(Self::$Control => <$module::$Control as Control>::COUNTS_MARKS),+
+                    $($(#[$only])? Self::$Control => <$module::$Control as Control>::COUNTS_MARKS),+
+                }
+            }
+
+            /// True if it uses samples of the delivery rate.
+            pub(crate) fn samples_delivery(self) -> bool {
+                match self {
+                    $($(#[$only])? Self::$Control => {
+                        <$module::$Control as Control>::SAMPLES_DELIVERY
+                    }),+
                 }
             }
 
             pub(crate) fn start(self) -> AnyControl {
                 match self {
-                    $(Self::$Control => AnyControl::$Control(Default::default())),+
+                    $($(#[$only])? Self::$Control => AnyControl::$Control(Default::default())),+
                 }
             }
         }
@@ -60,46 +82,49 @@ macro_rules! controls {
         /// The control of one sender.
         #[derive(Clone, Debug)]
         pub(crate) enum AnyControl {
-            $($Control($module::$Control)),+
+            $($(#[$only])? $Control($module::$Control)),+
         }
 
         impl AnyControl {
-            #[inline]
-            pub fn on_ack(&mut self, ack: &Progress) {
+            pub fn count_marks(&mut self, marks: &Marks) {
                 match self {
-                    $(Self::$Control(control) => control.on_ack(ack)),+
+                    $($(#[$only])? Self::$Control(of) => Control::count_marks(of, marks)),+
                 }
             }
 
             #[inline]
-            pub fn ends_slow_start(&mut self, cwnd: f64, ack: &Progress) -> bool {
+            pub fn on_sent(&mut self, window: &mut Window, sent: &Sent) {
                 match self {
-                    $(Self::$Control(control) => control.ends_slow_start(cwnd, ack)),+
+                    $($(#[$only])? Self::$Control(of) => of.on_sent(window, sent)),+
                 }
             }
 
             #[inline]
-            pub fn grow(&mut self, cwnd: f64, ack: &Progress) -> f64 {
+            pub fn on_ack(&mut self, window: &mut Window, config: &Config, ack: &Sample) {
                 match self {
-                    $(Self::$Control(control) => control.grow(cwnd, ack)),+
+                    $($(#[$only])? Self::$Control(of) => of.on_ack(window, config, ack)),+
                 }
             }
 
-            pub fn reduce(&mut self, cwnd: f64, used: f64, cause: Cause) -> f64 {
+            pub fn on_event(&mut self, window: &mut Window, config: &Config, event: Event) {
                 match self {
-                    $(Self::$Control(control) => control.reduce(cwnd, used, cause)),+
+                    $($(#[$only])? Self::$Control(of) => of.on_event(window, config, event)),+
                 }
             }
 
-            pub fn on_idle(&mut self, idle_ns: u64) {
+            pub fn pacing_rate(
+                &self, window: &Window, config: &Config, outstanding: u32, srtt_ns: u64,
+            ) -> Option<f64> {
                 match self {
-                    $(Self::$Control(control) => control.on_idle(idle_ns)),+
+                    $($(#[$only])? Self::$Control(of) => {
+                        of.pacing_rate(window, config, outstanding, srtt_ns)
+                    }),+
                 }
             }
 
             pub fn marked_share(&self) -> Option<f64> {
                 match self {
-                    $(Self::$Control(control) => control.marked_share()),+
+                    $($(#[$only])? Self::$Control(of) => Control::marked_share(of)),+
                 }
             }
         }
@@ -111,6 +136,8 @@ controls! {
     cubic::Cubic,
     dctcp::Dctcp,
     linux_cubic::LinuxCubic,
+    #[cfg(test)]
+    witness::Witness,
 }
 
 const _: () = assert!(
@@ -118,95 +145,42 @@ const _: () = assert!(
     "a control's state takes over 40 bytes: a sender would fill a fifth cache line"
 );
 
-/// A congestion control. Windows are in packets.
-///
-/// The sender does what is the same for all: slow start up to the threshold, the least threshold of
-/// two packets, one reduction for each window of data, and the restart after an idle time.
+/// A congestion control. It sees all that happens, and answers in `window`: how many packets may be
+/// in flight.
 pub(crate) trait Control: Default {
     /// True if it uses the number of marked packets. The connection must then use ECN, and its
     /// receiver must echo each mark once (RFC 8257, section 3.2), not until the sender answers.
     const COUNTS_MARKS: bool = false;
 
-    /// Takes an ACK, even one that acknowledges nothing new, before it has any effect.
-    #[inline]
-    fn on_ack(&mut self, _ack: &Progress) {}
+    /// True if it uses samples of the delivery rate. They need recovery by times, and memory for
+    /// each packet in flight.
+    const SAMPLES_DELIVERY: bool = false;
 
-    /// Takes an ACK of new data in slow start; returns true if slow start ends at this window.
-    #[inline]
-    fn ends_slow_start(&mut self, _cwnd: f64, _ack: &Progress) -> bool {
-        false
-    }
+    /// Takes what an ACK says about marks, before anything reacts to it.
+    fn count_marks(&mut self, _marks: &Marks) {}
 
-    /// Returns the window after an ACK of new data in congestion avoidance.
-    fn grow(&mut self, cwnd: f64, ack: &Progress) -> f64;
+    /// Takes a packet that is sent.
+    fn on_sent(&mut self, _window: &mut Window, _sent: &Sent) {}
 
-    /// Returns what is left of the window: the new slow-start threshold. `used` is the part of
-    /// `cwnd` that was in flight (RFC 5681, equation 4). Called at most once for each window of
-    /// data.
-    fn reduce(&mut self, cwnd: f64, used: f64, cause: Cause) -> f64;
+    /// Takes an ACK, after its losses and marks were told as events.
+    fn on_ack(&mut self, window: &mut Window, config: &Config, ack: &Sample);
 
-    /// Called after the application had nothing to send for this time.
-    fn on_idle(&mut self, _idle_ns: u64) {}
+    /// Takes an event.
+    fn on_event(&mut self, window: &mut Window, config: &Config, event: Event);
+
+    /// Returns the rate, packets per second, at which packets may leave; `None`: at once. The
+    /// packets from the first not acknowledged to the last sent are `outstanding`; the smoothed
+    /// round-trip time is 0 before the first measurement.
+    fn pacing_rate(
+        &self,
+        window: &Window,
+        config: &Config,
+        outstanding: u32,
+        srtt_ns: u64,
+    ) -> Option<f64>;
 
     /// Returns its estimate of the share of packets that are marked, if it has one.
     fn marked_share(&self) -> Option<f64> {
         None
     }
-}
-
-/// What an ACK tells a congestion control.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Progress {
-    /// When the ACK arrived.
-    pub now_ns: u64,
-    /// Smoothed round-trip time; 0 before the first measurement.
-    pub srtt_ns: u64,
-    /// Shortest round-trip time, if recovery by times knows it, or else the smoothed one.
-    pub min_rtt_ns: u64,
-    /// Round-trip time by which losses are found, if recovery by times knows it, or else the
-    /// smoothed one.
-    pub rtt_ns: u64,
-    /// Packets newly acknowledged.
-    pub packets: u32,
-    /// Packets by which the ACK counts when the window grows.
-    pub credit: f64,
-    /// True if the window grows by whole packets
-    /// ([`Quirks::counts_whole_packets`](crate::Quirks::counts_whole_packets)).
-    pub whole: bool,
-    /// The next packet that the receiver expects.
-    pub next: u32,
-    /// One past the highest packet sent.
-    pub sent: u32,
-    /// True if it echoes a mark.
-    pub echo: bool,
-}
-
-#[cfg(test)]
-impl Progress {
-    /// An ACK of one packet.
-    fn of_one(now_ns: u64, rtt_ns: u64, whole: bool) -> Self {
-        Self {
-            now_ns,
-            srtt_ns: rtt_ns,
-            min_rtt_ns: rtt_ns,
-            rtt_ns,
-            packets: 1,
-            credit: 1.0,
-            whole,
-            next: 1,
-            sent: 1,
-            echo: false,
-        }
-    }
-}
-
-/// Why the window is reduced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cause {
-    /// A loss was found, other than by a time-out.
-    Loss,
-    /// The retransmission timer expired.
-    TimeOut,
-    /// An ECN echo.
-    Mark,
 }

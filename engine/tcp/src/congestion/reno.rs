@@ -1,6 +1,6 @@
 //! Additive increase, multiplicative decrease (RFC 5681, section 3.1).
 
-use super::{Cause, Control, Progress};
+use super::{Cause, Growth, Sample};
 
 /// Factor by which a loss reduces the window (RFC 5681, equation 4).
 pub(super) const DECREASE: f64 = 0.5;
@@ -8,15 +8,15 @@ pub(super) const DECREASE: f64 = 0.5;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reno;
 
-impl Control for Reno {
+impl Growth for Reno {
     /// Adds one packet for each window of packets acknowledged (RFC 5681, section 3.1; RFC 3465,
     /// section 2.1).
     #[inline]
-    fn grow(&mut self, cwnd: f64, ack: &Progress) -> f64 {
+    fn grow(&mut self, cwnd: f64, credit: f64, ack: &Sample) -> f64 {
         if ack.whole {
-            return grow_by_whole_packets(cwnd, ack.credit);
+            return grow_by_whole_packets(cwnd, credit);
         }
-        cwnd + ack.credit / cwnd
+        cwnd + credit / cwnd
     }
 
     fn reduce(&mut self, _cwnd: f64, used: f64, _cause: Cause) -> f64 {

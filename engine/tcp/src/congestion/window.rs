@@ -1,106 +1,105 @@
-//! The congestion window and its threshold.
+//! What a congestion control answers: the window and, if it paces, a rate.
 
-use super::{AnyControl, Cause, Progress};
-use crate::config::Config;
-use crate::ns2;
+use super::prr::Prr;
+use super::{AnyControl, Event, Marks, Sample, Sent};
+use crate::config::{Config, Variant};
+use crate::pacing::Pacer;
 
-/// Least slow-start threshold, packets (RFC 5681, equation 4).
-pub(crate) const MIN_SSTHRESH: f64 = 2.0;
-
+/// The congestion window and its threshold.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Window {
     /// Congestion window, packets.
-    pub cwnd: f64,
+    pub(super) cwnd: f64,
     /// Slow-start threshold, packets.
-    pub ssthresh: f64,
+    pub(super) ssthresh: f64,
+    pub(super) more: Option<Box<More>>,
+}
+
+/// What only senders need that recover by times, or that pace.
+#[derive(Clone, Debug, Default)]
+pub(super) struct More {
+    pub prr: Prr,
+    /// Window and threshold before the last time-out that lowered the threshold.
+    pub before: (f64, f64),
+    pub pacer: Pacer,
+}
+
+/// The congestion control of one sender, with its answer.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub(crate) struct Congestion {
+    window: Window,
     control: AnyControl,
 }
 
-impl Window {
-    pub fn new(config: &Config) -> Window {
-        Window {
-            cwnd: if config.syn {
-                1.0
-            } else {
-                config.initial_window
+impl Congestion {
+    pub fn new(config: &Config) -> Congestion {
+        let has_more = config.variant == Variant::Rack || config.pacing;
+        Congestion {
+            window: Window {
+                cwnd: if config.syn {
+                    1.0
+                } else {
+                    config.initial_window
+                },
+                ssthresh: config.initial_ssthresh,
+                more: has_more.then(Box::default),
             },
-            ssthresh: config.initial_ssthresh,
             control: config.congestion_control.start(),
         }
     }
 
-    /// Shows an ACK to the congestion control.
+    /// Congestion window, packets.
     #[inline]
-    pub fn note(&mut self, ack: &Progress) {
-        self.control.on_ack(ack);
+    pub fn cwnd(&self) -> f64 {
+        self.window.cwnd
     }
 
-    /// Lets the window grow after an ACK of new data: in slow start by the credit of the ACK, up to
-    /// the threshold (RFC 3465, section 2.2, without its limit L, as Linux does). Beyond the
-    /// threshold the congestion control lets it grow by the rest of the credit.
+    /// Slow-start threshold, packets.
+    pub fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
+    }
+
+    /// Returns the rate, packets per second, at which packets may leave; `None`: at once. The
+    /// packets from the first not acknowledged on are `outstanding`.
+    pub fn pacing_rate(&self, config: &Config, outstanding: u32, srtt_ns: u64) -> Option<f64> {
+        self.control
+            .pacing_rate(&self.window, config, outstanding, srtt_ns)
+    }
+
+    /// State of the pacing timer; `None` if the sender does not pace.
+    pub fn pacer(&mut self) -> Option<&mut Pacer> {
+        self.window.more.as_mut().map(|more| &mut more.pacer)
+    }
+
+    pub fn count_marks(&mut self, marks: &Marks) {
+        self.control.count_marks(marks);
+    }
+
     #[inline]
-    pub fn open(&mut self, config: &Config, ack: &Progress) {
-        let mut rest = *ack;
-        if self.cwnd < self.ssthresh && self.control.ends_slow_start(self.cwnd, ack) {
-            self.ssthresh = self.cwnd;
-        }
-        if self.cwnd < self.ssthresh {
-            let cwnd = self.cwnd + ack.credit;
-            if cwnd <= self.ssthresh || config.quirks.counts_acks {
-                self.cwnd = cwnd;
-                return;
-            }
-            rest.credit = cwnd - self.ssthresh;
-            self.cwnd = self.ssthresh;
-        }
-        self.cwnd = self.control.grow(self.cwnd, &rest);
+    pub fn on_sent(&mut self, sent: &Sent) {
+        self.control.on_sent(&mut self.window, sent);
     }
 
-    /// Resumes after `idle_ns`, which do not count as time for growth. If it `restarts`, the window
-    /// is set to at most the initial one.
-    pub fn resume(&mut self, config: &Config, idle_ns: u64, restarts: bool) {
-        self.control.on_idle(idle_ns);
-        if restarts {
-            self.cwnd = self.cwnd.min(config.initial_window);
+    #[inline]
+    pub fn on_ack(&mut self, config: &Config, ack: &Sample) {
+        self.control.on_ack(&mut self.window, config, ack);
+    }
+
+    pub fn on_event(&mut self, config: &Config, event: Event) {
+        self.control.on_event(&mut self.window, config, event);
+    }
+
+    #[cfg(test)]
+    pub fn witness(&self) -> &super::witness::Told {
+        match &self.control {
+            AnyControl::Witness(witness) => &witness.0,
+            _ => panic!("another control"),
         }
     }
 
-    /// Lowers threshold and window after a loss or a mark; `used` is the window to be reduced,
-    /// packets.
-    pub fn reduce(&mut self, config: &Config, used: f64, cause: Cause) {
-        let left = self.lower_threshold(config, used, cause);
-        self.cwnd = if config.quirks.reduces_allowed_window {
-            left
-        } else if self.cwnd <= 1.0 {
-            // RFC 3168, section 6.1.2: a window of one packet shrinks below one, and nothing is
-            // sent.
-            self.cwnd / 2.0
-        } else {
-            self.ssthresh.min(self.cwnd)
-        };
-    }
-
-    /// Lowers the threshold after a time-out.
-    pub fn time_out(&mut self, config: &Config, used: f64) {
-        self.lower_threshold(config, used, Cause::TimeOut);
-    }
-
-    /// Lowers the threshold to what the congestion control leaves, and returns that value, not
-    /// rounded.
-    fn lower_threshold(&mut self, config: &Config, used: f64, cause: Cause) -> f64 {
-        let left = self.control.reduce(self.cwnd, used, cause);
-        self.ssthresh = if config.quirks.reduces_allowed_window {
-            ns2::threshold(left)
-        } else if config.quirks.counts_whole_packets {
-            left.floor().max(MIN_SSTHRESH)
-        } else {
-            left.max(MIN_SSTHRESH)
-        };
-        left
-    }
-
-    /// The congestion control's estimate of the share of packets that are marked, if it has one.
+    /// The control's estimate of the share of packets that are marked, if it has one.
     pub fn marked_share(&self) -> Option<f64> {
         self.control.marked_share()
     }

@@ -3,22 +3,23 @@
 //! Congestion control (`congestion`) decides how the window grows and shrinks. Each variant is a
 //! file; this file holds what they share, from the third duplicate ACK to the end of recovery.
 
+mod delivery;
 mod flight;
 mod frto;
 mod newreno;
 mod probe;
-mod prr;
 mod rack;
 mod reno;
 mod sack;
 mod scoreboard;
 mod tahoe;
 
-pub(crate) use rack::{Rack, on_echo, on_timer, send};
+pub(crate) use rack::{Rack, on_echo, on_more, on_timer, send};
 pub(crate) use scoreboard::Scoreboard;
 
+use crate::acknowledging::News;
 use crate::config::{Config, Variant};
-use crate::congestion::Cause;
+use crate::congestion::Event;
 use crate::deadline::Deadline;
 use crate::segment::{Ack, Segment};
 use crate::sender::{Moment, Phase, Sender};
@@ -38,6 +39,15 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
     }
 }
 
+/// Sends what may leave now that a packet's time has come (`pacing`).
+pub(crate) fn on_release<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) {
+    if moment.config.variant == Variant::Sack && sender.phase == Phase::Recovery {
+        sack::send_in_recovery(sender, moment);
+    } else if sender.duplicates == 0 || sender.duplicates >= DUPLICATE_THRESHOLD {
+        sender.send_window(moment, u32::MAX);
+    }
+}
+
 impl Sender {
     /// True if an ACK repeats the last one (RFC 5681, section 2).
     pub(crate) fn is_duplicate(&self, ack: &Ack) -> bool {
@@ -51,19 +61,24 @@ impl Sender {
     }
 
     /// Reduces the window for a loss reported by duplicate ACKs, unless an ECN echo of the same
-    /// window already did so. Returns true if the loss is new.
-    pub(crate) fn enter_recovery(&mut self, config: &Config) -> bool {
+    /// window already did so. `begins` if recovery by times begins with it. Returns true if the loss is
+    /// new.
+    pub(crate) fn enter_recovery(&mut self, config: &Config, begins: bool) -> bool {
         if self.una == self.max {
             return false;
         }
         let marked = self.phase == Phase::Marked && self.una <= self.recover;
         let covered = marked && config.quirks.marks_reduce_by_and_by;
-        if !covered && self.is_recovered(config) {
+        let reduces = !covered && self.is_recovered(config);
+        if reduces {
             self.recover = self.max;
-            self.reduce_window(config, Cause::Loss);
+            self.reduced = config.ecn;
         } else if self.phase != Phase::Marked {
             return false;
         }
+        let used = reduces.then(|| self.used(config));
+        self.congestion
+            .on_event(config, Event::Loss { used, begins });
         self.phase = Phase::Recovery;
         self.limited = 0;
         true
@@ -72,7 +87,7 @@ impl Sender {
     /// Begins fast recovery and sends the lost packet again if the loss is new; returns true if it
     /// is.
     pub(crate) fn fast_retransmit<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>) -> bool {
-        let begins = self.enter_recovery(moment.config);
+        let begins = self.enter_recovery(moment.config, false);
         if begins {
             self.timed_at = Deadline::NONE;
             self.restart_timer(moment);
@@ -83,7 +98,7 @@ impl Sender {
 
     /// Sends a new packet on the first and the second duplicate ACK (RFC 3042).
     pub(crate) fn limited_transmit<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>) {
-        let allowed = (self.window.cwnd as u32).saturating_add(self.duplicates);
+        let allowed = (self.congestion.cwnd() as u32).saturating_add(self.duplicates);
         let room = self.next - self.una < allowed.min(moment.config.receiver_window);
         if moment.config.limited_transmit && room && self.next < self.end {
             self.transmit(moment, self.next);
@@ -97,11 +112,10 @@ impl Sender {
     pub(crate) fn end_recovery<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) {
         self.phase = Phase::Open;
         let acked = self.acknowledge(moment, ack);
-        if moment.config.quirks.grows_at_full_ack {
-            self.grow(moment, ack, acked);
-        } else {
-            let flight = f64::from(self.max - self.una);
-            self.window.cwnd = self.window.ssthresh.min(flight.max(1.0) + 1.0);
-        }
+        let in_flight = self.max - self.una;
+        self.congestion
+            .on_event(moment.config, Event::Recovered { in_flight });
+        let grows = moment.config.quirks.grows_at_full_ack;
+        self.tell(moment, ack, &News::of_data(acked, grows));
     }
 }

@@ -2,6 +2,8 @@
 //! 6582).
 
 use super::{DUPLICATE_THRESHOLD, reno};
+use crate::acknowledging::News;
+use crate::congestion::Event;
 use crate::segment::{Ack, Segment};
 use crate::sender::{Moment, Phase, Sender};
 
@@ -40,10 +42,13 @@ fn on_partial_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>
     if sender.inflation > acknowledged {
         sender.inflation -= acknowledged - 1;
     } else {
-        let rest = f64::from(acknowledged - sender.inflation);
-        sender.window.cwnd = (sender.window.cwnd - rest).max(1.0);
+        let packets = acknowledged - sender.inflation;
+        sender
+            .congestion
+            .on_event(moment.config, Event::PartialAck { packets });
         sender.inflation = 1;
     }
     sender.advance_in_recovery(ack);
+    sender.tell(moment, ack, &News::of_data(acknowledged, false));
     sender.transmit(moment, sender.una);
 }

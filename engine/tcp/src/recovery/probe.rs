@@ -77,11 +77,10 @@ impl Sender {
     pub(crate) fn send_probe<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>) {
         let again = self.next >= self.limit(moment.config);
         if again {
-            self.resend(moment, self.max - 1);
+            self.resend(moment, self.max - 1, true);
         } else {
             self.transmit(moment, self.next);
             self.next += 1;
-            self.rack().prr.on_sent();
         }
         let end = self.max;
         self.rack().probe = Probe {

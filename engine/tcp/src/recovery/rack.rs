@@ -6,12 +6,13 @@
 //! three duplicate ACKs never come.
 
 use super::DUPLICATE_THRESHOLD;
+use super::delivery::Deliveries;
 use super::flight::{Flight, Lost, Packet};
 use super::frto::Frto;
 use super::probe::Probe;
-use super::prr::Prr;
+use crate::acknowledging::News;
 use crate::config::Config;
-use crate::congestion::Cause;
+use crate::congestion::{Delivery, Event};
 use crate::deadline::Deadline;
 use crate::quirks::Quirks;
 use crate::segment::{Ack, Segment};
@@ -26,7 +27,6 @@ const REORDERING_SHARE: u64 = 4;
 pub(crate) struct Rack {
     pub flight: Flight,
     pub probe: Probe,
-    pub prr: Prr,
     pub frto: Frto,
     /// Of all packets that arrived, the one that was sent last: when, ns, its number, and its
     /// round-trip time (RACK.xmit_ts, RACK.end_seq, RACK.rtt).
@@ -38,6 +38,8 @@ pub(crate) struct Rack {
     reordering_seen: bool,
     /// When packets that may still be reordered will count as lost.
     reorder_at: Deadline,
+    /// What was delivered and when, if the congestion control asks for it.
+    deliveries: Option<Box<Deliveries>>,
 }
 
 /// What an ACK reported.
@@ -69,6 +71,29 @@ impl Arrivals {
 }
 
 impl Rack {
+    pub fn new(config: &Config) -> Rack {
+        let samples = config.congestion_control.samples_delivery();
+        Rack {
+            deliveries: samples.then(Box::default),
+            ..Rack::default()
+        }
+    }
+
+    /// Notes that a packet is sent; returns how many were in flight before it.
+    pub fn on_sent(&mut self, now_ns: u64, seq: u32) -> u32 {
+        let in_flight = self.flight.flying();
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.on_sent(now_ns, seq, in_flight);
+        }
+        self.flight.send(seq, now_ns);
+        in_flight
+    }
+
+    fn sample(&mut self, next: u32) -> Option<Delivery> {
+        let min_rtt_ns = self.min_rtt_ns.unwrap_or(0);
+        self.deliveries.as_mut()?.sample(next, min_rtt_ns)
+    }
+
     /// Returns when the reordering timer or the probe is due, whichever comes first.
     pub fn deadline(&self) -> Deadline {
         self.reorder_at.min(self.probe.at)
@@ -124,6 +149,9 @@ impl Rack {
     /// Processes a packet that arrived; `highest` is the highest one that arrived before this ACK.
     fn on_arrival(&mut self, quirks: &Quirks, now_ns: u64, highest: u32, packet: Packet) {
         let rtt_ns = now_ns - packet.sent_ns;
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.on_arrival(now_ns, packet.seq);
+        }
         if !packet.retransmitted {
             self.min_rtt_ns = Some(self.min_rtt_ns.map_or(rtt_ns, |least| least.min(rtt_ns)));
             self.reordering_seen |= packet.seq < highest;
@@ -189,6 +217,7 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
         return;
     }
     let (una, recover) = (sender.una, sender.recover);
+    let in_flight_before = sender.rack().flight.flying();
     let arrivals = sender
         .rack()
         .learn(&moment.config.quirks, moment.now_ns, una, recover, ack);
@@ -198,28 +227,29 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
         time(sender, moment, ack, &arrivals);
     }
     if sender.phase == Phase::TimedOut && moment.config.quirks.questions_time_outs {
-        sender.answer_time_out(ack, &arrivals, moment.config.ecn && ack.ece);
+        sender.answer_time_out(moment.config, ack, &arrivals);
     }
     if arrivals.advances {
         advance(sender, moment, ack);
     }
     if repaired {
-        sender.reduce_window(moment.config, Cause::Loss);
+        repair(sender, moment.config);
     }
     let lost = find_lost(sender, moment);
     begin_recovery(sender, moment, lost);
     if moment.config.quirks.restarts_timer_by_sack && is_older(sender.rack(), moment, &arrivals) {
         sender.restart_timer(moment);
     }
-    let goes_by_mark = goes_down_by_mark(sender, &moment.config.quirks);
-    if goes_by_mark && arrivals.packets == 0 {
-        // the ACK reports nothing new (`tcp_cwnd_reduction`)
-    } else if sender.phase == Phase::Recovery || goes_by_mark {
-        let well = arrivals.advances && lost.packets == 0;
-        reduce_by_and_by(sender, arrivals.packets, well);
-    } else if arrivals.advances && (!recovered || moment.config.quirks.grows_after_recovery) {
-        sender.grow(moment, ack, arrivals.packets);
-    }
+    let grows = !recovered || moment.config.quirks.grows_after_recovery;
+    let news = News {
+        delivered: arrivals.packets,
+        lost: lost.packets,
+        in_flight_before: Some(in_flight_before),
+        advances: arrivals.advances,
+        grows: arrivals.advances && grows,
+        delivery: sender.rack().sample(ack.next),
+    };
+    sender.tell(moment, ack, &news);
     send(sender, moment);
 }
 
@@ -254,7 +284,16 @@ pub(crate) fn on_timer<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Mome
         let lost = find_lost(sender, moment);
         begin_recovery(sender, moment, lost);
         if sender.phase == Phase::Recovery {
-            reduce_by_and_by(sender, u32::from(went_down), false);
+            let ack = Ack {
+                next: sender.una,
+                ..Ack::default()
+            };
+            let news = News {
+                delivered: u32::from(went_down),
+                lost: lost.packets,
+                ..News::default()
+            };
+            sender.tell(moment, &ack, &news);
         }
         send(sender, moment);
     } else if rack.probe.at.is_due(moment.now_ns) {
@@ -271,6 +310,10 @@ pub(crate) fn send<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F
     let only_new = sender.sends_new_first();
     send_allowed(sender, moment, only_new);
     if only_new && sender.max <= sender.recover {
+        if !sender.may_leave(moment) {
+            sender.keeps_sending_new();
+            return;
+        }
         // no new packet could be sent
         sender.ends_question();
         send_allowed(sender, moment, false);
@@ -280,17 +323,17 @@ pub(crate) fn send<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F
 
 fn send_allowed<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>, only_new: bool) {
     let limit = sender.limit(moment.config);
-    while sender.rack().flight.flying() < sender.window.cwnd as u32 {
+    while sender.rack().flight.flying() < sender.congestion.cwnd() as u32 {
         let lost = sender.rack().flight.first_lost().filter(|_| !only_new);
-        if let Some(seq) = lost {
-            sender.resend(moment, seq);
-        } else if sender.next < limit {
-            sender.transmit(moment, sender.next);
-            sender.next += 1;
-        } else {
+        if lost.is_none() && sender.next >= limit || !sender.may_leave(moment) {
             break;
         }
-        sender.rack().prr.on_sent();
+        if let Some(seq) = lost {
+            sender.resend(moment, seq, false);
+        } else {
+            sender.transmit(moment, sender.next);
+            sender.next += 1;
+        }
     }
 }
 
@@ -310,7 +353,7 @@ fn advance<F>(sender: &mut Sender, moment: &mut Moment<F>, ack: &Ack) {
     };
     if is_over {
         if sender.phase != Phase::TimedOut {
-            sender.window.cwnd = sender.window.ssthresh;
+            end_reduction(sender, moment.config);
         }
         sender.phase = Phase::Open;
         // what is found lost from now on is a new loss
@@ -330,17 +373,43 @@ fn goes_down_by_mark(sender: &Sender, quirks: &Quirks) -> bool {
 /// Processes an ECN echo that no reduction covers (`marks_reduce_by_and_by`).
 pub(crate) fn on_echo(sender: &mut Sender, config: &Config) {
     if matches!(sender.phase, Phase::Marked | Phase::Recovery) {
-        // this ends the previous reduction
-        sender.window.cwnd = sender.window.ssthresh;
+        end_reduction(sender, config);
     }
-    let window = sender.window.cwnd;
     sender.phase = Phase::Marked;
     sender.recover = sender.max;
-    sender.reduce_window(config, Cause::Mark);
-    sender.window.cwnd = window;
-    let rack = sender.rack();
-    rack.prr = Prr::begin(window);
-    rack.probe = Probe::default();
+    sender.take_mark(config, true);
+    sender.rack().probe = Probe::default();
+}
+
+fn end_reduction(sender: &mut Sender, config: &Config) {
+    let in_flight = sender.rack().flight.flying();
+    sender
+        .congestion
+        .on_event(config, Event::Recovered { in_flight });
+}
+
+/// Reacts to a loss that a probe has repaired.
+fn repair(sender: &mut Sender, config: &Config) {
+    let used = Some(sender.used(config));
+    let begins = false;
+    sender
+        .congestion
+        .on_event(config, Event::Loss { used, begins });
+    sender.reduced = config.ecn;
+}
+
+/// The application has more packets to send; before, too few may have been there for the window.
+pub(crate) fn on_more(sender: &mut Sender, config: &Config) {
+    let (waited, limit) = (sender.next >= sender.end, sender.congestion.cwnd() as u32);
+    if config.congestion_control.samples_delivery()
+        && waited
+        && let Some(rack) = &mut sender.rack
+        && let Some(deliveries) = &mut rack.deliveries
+        && rack.flight.flying() < limit
+        && !rack.flight.has_lost()
+    {
+        deliveries.limit_by_application(rack.flight.flying());
+    }
 }
 
 fn find_lost<F>(sender: &mut Sender, moment: &Moment<F>) -> Lost {
@@ -354,27 +423,15 @@ fn find_lost<F>(sender: &mut Sender, moment: &Moment<F>) -> Lost {
 /// retransmissions, as in Linux. Otherwise the window would go on growing, and most packets that it
 /// allows could be lost again and again.
 fn begin_recovery<F>(sender: &mut Sender, moment: &Moment<F>, found: Lost) {
-    let window = sender.window.cwnd;
     let went_down = goes_down_by_mark(sender, &moment.config.quirks);
     if sender.phase == Phase::TimedOut && found.again {
         sender.phase = Phase::Open;
         sender.recover = 0;
     }
     let lost = sender.rack().flight.has_lost();
-    if lost && !is_repairing(sender) && sender.enter_recovery(moment.config) {
-        if !went_down {
-            sender.rack().prr = Prr::begin(window);
-        }
+    if lost && !is_repairing(sender) && sender.enter_recovery(moment.config, !went_down) {
         sender.restart_timer(moment);
     }
-}
-
-fn reduce_by_and_by(sender: &mut Sender, delivered: u32, well: bool) {
-    let threshold = sender.window.ssthresh;
-    let rack = sender.rack();
-    let flying = rack.flight.flying();
-    let allowed = rack.prr.allowed(flying, threshold, delivered, well);
-    sender.window.cwnd = f64::from(flying + allowed);
 }
 
 impl Sender {
@@ -384,8 +441,13 @@ impl Sender {
     }
 
     /// Sends a packet again; it cannot be timed any more (Karn's algorithm).
-    pub(crate) fn resend<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>, seq: u32) {
-        self.transmit(moment, seq);
+    pub(crate) fn resend<F: FnMut(Segment)>(
+        &mut self,
+        moment: &mut Moment<F>,
+        seq: u32,
+        probes: bool,
+    ) {
+        self.transmit_once(moment, seq, probes);
         if seq == self.timed_seq {
             self.timed_at = Deadline::NONE;
         }

@@ -1,7 +1,9 @@
 //! Recovery by selective acknowledgements (RFC 6675, without its rescue retransmission).
 
 use super::DUPLICATE_THRESHOLD;
+use crate::acknowledging::News;
 use crate::config::Config;
+use crate::congestion::Event;
 use crate::deadline::Deadline;
 use crate::segment::{Ack, Segment};
 use crate::sender::{Moment, Phase, Sender};
@@ -65,15 +67,22 @@ fn on_ack_in_recovery<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Momen
         sender.phase = Phase::Open;
         // What is found lost from now on is a new loss.
         sender.recover = 0;
-        sender.acknowledge(moment, ack);
+        let in_flight = sender.max - ack.next;
+        sender
+            .congestion
+            .on_event(moment.config, Event::Recovered { in_flight });
+        let acked = sender.acknowledge(moment, ack);
+        sender.tell(moment, ack, &News::of_data(acked, false));
         renew_scoreboard(sender, moment.config, ack);
         sender.send_window(moment, u32::MAX);
         return;
     }
     if ack.next > sender.una {
+        let acked = ack.next - sender.una;
         sender.advance(ack);
         sender.restart_timer(moment);
         sender.rto.end_backoff();
+        sender.tell(moment, ack, &News::of_data(acked, false));
     }
     sender.learn(ack);
     send_in_recovery(sender, moment);
@@ -81,14 +90,17 @@ fn on_ack_in_recovery<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Momen
 
 /// Sends while fewer packets than cwnd are thought to be in the network (RFC 6675, section 5,
 /// step C).
-fn send_in_recovery<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) {
+pub(super) fn send_in_recovery<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) {
     if !moment.config.quirks.counts_pipe {
         sender.scoreboard.pipe = sender.scoreboard.in_network(sender.una, sender.max) as i32;
     }
-    while sender.scoreboard.pipe < sender.window.cwnd as i32 {
+    while sender.scoreboard.pipe < sender.congestion.cwnd() as i32 {
         let Some(seq) = next_segment(sender, moment.config) else {
             return;
         };
+        if !sender.may_leave(moment) {
+            return;
+        }
         sender.transmit(moment, seq);
         if seq == sender.next {
             sender.next += 1;

@@ -20,8 +20,8 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
 
 /// Goes back to the first packet not acknowledged, with a window of one.
 fn restart<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) {
-    if sender.enter_recovery(moment.config) {
-        sender.close_window(moment.config);
+    if sender.enter_recovery(moment.config, false) {
+        sender.reduced = moment.config.ecn;
         sender.go_back(moment);
     }
 }

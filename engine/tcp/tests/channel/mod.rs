@@ -92,8 +92,10 @@ pub fn run(channel: &Channel, config: &Config, mut sender: Sender, until_ns: u64
     let mut events = vec![];
     let mut now_ns = 0;
     let mut sent = vec![];
+    let mut release_ns = u64::MAX;
     sender.start(config, now_ns, &mut |segment| sent.push(segment));
     loop {
+        release_ns = sender.take_release().unwrap_or(release_ns);
         for mut segment in sent.drain(..) {
             events.push(Event::Send {
                 time_ns: now_ns,
@@ -125,6 +127,7 @@ pub fn run(channel: &Channel, config: &Config, mut sender: Sender, until_ns: u64
         let held_ns = receiver.deadline().unwrap_or(u64::MAX);
         now_ns = timer_ns
             .min(held_ns)
+            .min(release_ns)
             .min(data.arrival_ns())
             .min(acks.arrival_ns());
         if sender.is_done() || now_ns > until_ns {
@@ -136,6 +139,9 @@ pub fn run(channel: &Channel, config: &Config, mut sender: Sender, until_ns: u64
         // scheduled earlier than packets.
         if timer_ns == now_ns {
             sender.on_timer(config, now_ns, send);
+        } else if release_ns == now_ns {
+            release_ns = u64::MAX;
+            sender.on_release(config, now_ns, send);
         } else if held_ns == now_ns {
             replies.extend(receiver.on_timer(config, now_ns));
         } else if acks.arrival_ns() == now_ns {

@@ -13,11 +13,12 @@ pub(crate) struct Prr {
 }
 
 impl Prr {
-    pub fn begin(window: f64) -> Prr {
-        Prr {
+    /// Begins with a recovery from this window, packets.
+    pub fn begin(&mut self, window: f64) {
+        *self = Prr {
             before: (window as u32).max(1),
             ..Prr::default()
-        }
+        };
     }
 
     pub fn on_sent(&mut self) {
@@ -46,6 +47,12 @@ impl Prr {
 mod tests {
     use super::*;
 
+    fn begun(window: f64) -> Prr {
+        let mut prr = Prr::default();
+        prr.begin(window);
+        prr
+    }
+
     /// Sends what is allowed; returns how many.
     fn step(prr: &mut Prr, flying: u32, threshold: f64, delivered: u32, well: bool) -> u32 {
         let count = prr.allowed(flying, threshold, delivered, well);
@@ -57,7 +64,7 @@ mod tests {
     fn one_loss_halves_the_rate() {
         // Of 20 packets the first is lost. The threshold is 10: half as many packets are sent as
         // arrive.
-        let mut prr = Prr::begin(20.0);
+        let mut prr = begun(20.0);
         let mut flying = 16; // 20, less 3 SACKed, less the lost one
         let mut sent = vec![];
         for delivered in [3].into_iter().chain([1; 16]) {
@@ -78,7 +85,7 @@ mod tests {
     fn after_a_burst_of_losses_it_sends_what_arrives_and_one_more() {
         // Of 20 packets 15 are lost: the flight falls far below the threshold of 10, and slow start
         // brings it back, two packets for each delivered.
-        let mut prr = Prr::begin(20.0);
+        let mut prr = begun(20.0);
         assert_eq!(step(&mut prr, 2, 10.0, 3, false), 3);
         let mut flying = 5;
         for _ in 0..2 {
@@ -94,7 +101,7 @@ mod tests {
 
     #[test]
     fn what_arrived_while_nothing_could_go_is_owed() {
-        let mut prr = Prr::begin(4.0);
+        let mut prr = begun(4.0);
         assert_eq!(step(&mut prr, 3, 2.0, 1, false), 1);
         assert_eq!(step(&mut prr, 2, 2.0, 1, false), 0);
         // both packets are found lost: three arrived, one was sent
@@ -103,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_first_retransmission_goes_in_any_case() {
-        let mut prr = Prr::begin(4.0);
+        let mut prr = begun(4.0);
         assert_eq!(step(&mut prr, 3, 2.0, 0, false), 1);
         assert_eq!(step(&mut prr, 4, 2.0, 0, false), 0);
     }

@@ -1,0 +1,152 @@
+//! What a sender tells its congestion control.
+
+// the growth laws need less than is told
+#![cfg_attr(not(test), allow(dead_code))]
+
+use crate::sender::Phase;
+
+/// A packet that is sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub now_ns: u64,
+    /// Packets in flight before it, as far as loss recovery knows.
+    pub in_flight: u32,
+    /// It repeats a packet as a probe for losses, beyond the window (RFC 8985, section 7.3).
+    pub probes_again: bool,
+}
+
+/// What an ACK says about marks. A control that counts marks ([`Control::COUNTS_MARKS`]) is told of
+/// each ACK before anything reacts to it.
+///
+/// [`Control::COUNTS_MARKS`]: super::Control::COUNTS_MARKS
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Marks {
+    /// Packets newly acknowledged.
+    pub acked: u32,
+    /// How many of them were marked.
+    pub marked: u32,
+    /// The next packet that the receiver expects.
+    pub next: u32,
+    /// One past the highest packet sent.
+    pub sent: u32,
+    /// True if windows are whole numbers of packets
+    /// ([`Quirks::counts_whole_packets`](crate::Quirks::counts_whole_packets)).
+    pub whole: bool,
+}
+
+/// What an ACK changed, told after loss recovery has processed it and before it lets packets go. A
+/// reordering timer that finds losses gives a sample, too. Recovery without the times of packets
+/// (all but `rack`) gives samples only for ACKs of new data.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    /// When the ACK arrived.
+    pub now_ns: u64,
+    /// Smoothed round-trip time; 0 before the first measurement.
+    pub srtt_ns: u64,
+    /// Shortest round-trip time, if recovery by times knows it, or else the smoothed one.
+    pub min_rtt_ns: u64,
+    /// Round-trip time by which losses are found, if recovery by times knows it, or else the
+    /// smoothed one.
+    pub rtt_ns: u64,
+    /// Packets newly known to have arrived: acknowledged, or reported by SACK.
+    pub delivered: u32,
+    /// Packets newly found lost.
+    pub lost: u32,
+    /// Packets in flight before the ACK, and after it.
+    pub in_flight_before: u32,
+    pub in_flight: u32,
+    /// The next packet that the receiver expects.
+    pub next: u32,
+    /// One past the highest packet sent.
+    pub sent: u32,
+    /// True if it acknowledges new data.
+    pub advances: bool,
+    /// True if it acknowledges new data outside recovery, so that the window may grow.
+    pub grows: bool,
+    /// True if it acknowledges packets that were sent before the sender went back to them, and may
+    /// have arrived long ago.
+    pub refills: bool,
+    /// True if it echoes a mark.
+    pub echo: bool,
+    /// Why the window was reduced last, and whether this goes on.
+    pub phase: Phase,
+    /// True if windows are whole numbers of packets
+    /// ([`Quirks::counts_whole_packets`](crate::Quirks::counts_whole_packets)).
+    pub whole: bool,
+    /// Delivery rate, if the control asks for it ([`Control::SAMPLES_DELIVERY`]) and the ACK gives
+    /// one.
+    ///
+    /// [`Control::SAMPLES_DELIVERY`]: super::Control::SAMPLES_DELIVERY
+    pub delivery: Option<Delivery>,
+}
+
+/// A sample of the delivery rate: packets delivered, and the time in which they were
+/// (draft-cheng-iccrg-delivery-rate-estimation-02, section 3.3; Linux: `rate_sample`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Delivery {
+    /// Packets delivered from the time when the packet that gives the sample was sent.
+    pub packets: u32,
+    /// The longer of the times in which they were sent and acknowledged.
+    pub interval_ns: u64,
+    /// True if the application, not the window, limited what was sent.
+    pub app_limited: bool,
+    /// Packets delivered in all when the packet that gives the sample was sent: a round trip is
+    /// over when this passes the total at its start.
+    pub prior_delivered: u64,
+    /// Packets delivered in all.
+    pub delivered: u64,
+    /// Packets in flight when the packet that gives the sample was sent, itself among them.
+    pub in_flight_at_send: u32,
+}
+
+/// What happens beside packets and ACKs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Event {
+    /// The connection is open, after so many time-outs of its SYN.
+    Opened { timeouts: u32 },
+    /// A loss was found, other than by a time-out. `used` packets were in flight (RFC 5681,
+    /// equation 4); `None` if an earlier reduction covers the loss. If it `begins` recovery by
+    /// times, the window goes down gradually.
+    Loss { used: Option<f64>, begins: bool },
+    /// An ECN echo that no earlier reduction covers. The window goes down gradually, or at once.
+    Mark { used: f64, gradually: bool },
+    /// The retransmission timer expired. `used` packets were in flight; `None` if an earlier
+    /// reduction covers the loss. `in_flight` packets may still arrive.
+    TimeOut { used: Option<f64>, in_flight: u32 },
+    /// The last time-out was spurious: nothing was lost.
+    SpuriousTimeOut,
+    /// During NewReno's recovery an ACK of some packets deflates the window by so many (RFC 6582,
+    /// section 3.2, step 3).
+    PartialAck { packets: u32 },
+    /// The reduction for a loss or a mark is over; so many packets are in flight.
+    Recovered { in_flight: u32 },
+    /// The application has data again after this time; it `restarts` if this was longer than a
+    /// time-out (RFC 5681, section 4.1).
+    Idle { idle_ns: u64, restarts: bool },
+}
+
+#[cfg(test)]
+impl Sample {
+    /// An ACK of one packet, outside recovery.
+    pub fn of_one(now_ns: u64, rtt_ns: u64, whole: bool) -> Self {
+        Self {
+            now_ns,
+            srtt_ns: rtt_ns,
+            min_rtt_ns: rtt_ns,
+            rtt_ns,
+            delivered: 1,
+            lost: 0,
+            in_flight_before: 1,
+            in_flight: 0,
+            next: 1,
+            sent: 1,
+            advances: true,
+            grows: true,
+            refills: false,
+            echo: false,
+            phase: Phase::Open,
+            whole,
+            delivery: None,
+        }
+    }
+}
