@@ -164,6 +164,9 @@ class Tcp(Table):
         receiver_window: Greatest number of packets in flight (ns-2's `window_`). [packets; 1 to
             4.29497e+09; default 10,000]
         ecn: Whether both ends use explicit congestion notification (RFC 3168). [default False]
+        pacing: Whether packets leave one by one, at a rate that follows the window, not as soon as
+            the window allows: at two windows per round trip in early slow start, else at 1.2 (as in
+            Linux). [default False]
         packet_bytes: Size of a data packet on the wire. [bytes; 1 to 65,535; default 500]
         ack_bytes: Size of an ACK or a SYN on the wire. Selective acknowledgements make an ACK
             longer: by 8 bytes for each block, and by 4 more if it is like the RFCs'. [bytes; 1 to
@@ -182,6 +185,7 @@ class Tcp(Table):
     like: Like = "rfc"
     receiver_window: int = 10000
     ecn: bool = False
+    pacing: bool = False
     packet_bytes: int = 500
     ack_bytes: int = 40
     initial_window: float | None = None

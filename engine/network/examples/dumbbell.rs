@@ -1,7 +1,9 @@
 //! Measures the speed of a simulation of the LRED paper's dumbbell (section 6): long-lived NewReno
 //! flows, five clients, five servers. `scale` multiplies all rates, the limit and RED's thresholds.
 //!
-//! `cargo run --release --example dumbbell -- [flows] [aqm] [access Mb/s] [seconds] [scale] [seed]`
+//! `cargo run --release --example dumbbell -- [flows] [aqm] [access Mb/s] [seconds] [scale] [seed] [control]`
+//!
+//! With the name of a congestion control, the flows are not NewReno as in ns-2, but as in Linux.
 
 use std::{env, time::Instant};
 
@@ -10,7 +12,7 @@ use sluice_network::{
     Control, Group, Link, LongTcp, NEVER, Plan, Port, Source, TcpFlow, TcpKind, Topology,
     TrafficClass, simulate,
 };
-use sluice_tcp::{Config, GREEDY, Variant};
+use sluice_tcp::{Config, CongestionControl, GREEDY, Variant};
 
 const MS: u64 = 1_000_000;
 const DELAYS_MS: [u64; 5] = [10, 50, 100, 150, 200];
@@ -47,7 +49,9 @@ fn main() {
     };
     let plan = Plan {
         topology: dumbbell(port, number(2, "100") * 1_000_000 * scale, scale),
-        groups: (0..5).map(|pair| group(pair, flows)).collect(),
+        groups: (0..5)
+            .map(|pair| group(pair, flows, &config(&word(6, "ns2"))))
+            .collect(),
         classes: Vec::new(),
         duration_ns: number(3, "200") * 1000 * MS,
         warm_up_ns: number(3, "200") * 500 * MS,
@@ -121,14 +125,28 @@ fn link(from: usize, to: usize, rate_bps: u64, delay_ns: u64) -> Link {
     }
 }
 
-fn group(pair: usize, flows: u64) -> Group {
+fn config(control: &str) -> Config {
+    if control == "ns2" {
+        return Config::ns2(Variant::NewReno, 10_000);
+    }
+    let mut all = CongestionControl::ALL.iter();
+    let control = all.find(|each| each.name() == control);
+    let control = control.expect("a congestion control's name").in_linux();
+    Config {
+        congestion_control: control,
+        ecn: control.counts_marks(),
+        ..Config::linux(Variant::Rack)
+    }
+}
+
+fn group(pair: usize, flows: u64, config: &Config) -> Group {
     Group {
         from: 2 + pair,
         to: 7 + pair,
         count: (flows as u32 + 4 - pair as u32) / 5,
         source: Source::Long(LongTcp {
             kind: TcpKind {
-                config: Config::ns2(Variant::NewReno, 10_000),
+                config: config.clone(),
                 packet_bytes: 500,
                 ack_bytes: 40,
                 traffic_class: TrafficClass::default(),

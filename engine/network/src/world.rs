@@ -227,7 +227,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
             }
         }
         let clock = self.network.clock();
-        let (deadline, release_ns) = (sender.endpoint.deadline(), sender.endpoint.take_release());
+        let (deadline, waits) = (sender.endpoint.deadline(), sender.endpoint.waits_anew());
         if let Some(due) = sender.timer.follow(clock, now, deadline) {
             self.enter(due, Task::SenderTimer(flow));
         } else if deadline.is_none()
@@ -235,7 +235,15 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         {
             self.enter_at(due_ns, Task::Fetch(flow));
         }
-        if let Some(release_ns) = release_ns {
+        if waits {
+            self.arm_release(flow);
+        }
+    }
+
+    #[cold]
+    fn arm_release(&mut self, flow: u32) {
+        let sender = &mut self.ends.senders[flow as usize].endpoint;
+        if let Some(release_ns) = sender.take_release() {
             self.enter_at(release_ns, Task::Release(flow));
         }
     }

@@ -1,36 +1,10 @@
 //! How an ACK of new data changes position, timer and window, outside recovery or at its end.
 
 use crate::config::Config;
-use crate::congestion::{Delivery, Event, Marks, Sample};
+use crate::congestion::{Event, InFlight, Marks, Sample};
 use crate::deadline::Deadline;
 use crate::segment::Ack;
 use crate::sender::{Moment, Phase, Sender};
-
-/// What an ACK changed.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct News {
-    /// Packets newly known to have arrived, and newly found lost.
-    pub delivered: u32,
-    pub lost: u32,
-    /// Packets in flight before it; `None`: those after it and those delivered.
-    pub in_flight_before: Option<u32>,
-    /// It acknowledges new data; so that the window may grow.
-    pub advances: bool,
-    pub grows: bool,
-    pub delivery: Option<Delivery>,
-}
-
-impl News {
-    /// An ACK of new data that reports nothing else.
-    pub fn of_data(packets: u32, grows: bool) -> Self {
-        Self {
-            delivered: packets,
-            advances: true,
-            grows,
-            ..Self::default()
-        }
-    }
-}
 
 impl Sender {
     /// Processes an ACK of new data outside recovery: position, round-trip time and timer, then
@@ -38,7 +12,7 @@ impl Sender {
     #[inline]
     pub(crate) fn accept<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) {
         let acked = self.acknowledge(moment, ack);
-        self.tell(moment, ack, &News::of_data(acked, true));
+        self.tell(moment, ack, acked, true);
     }
 
     /// Processes an ACK of new data: position, round-trip time, timer. Returns how many packets it
@@ -88,44 +62,68 @@ impl Sender {
         }
     }
 
-    /// Tells the congestion control what an ACK changed. The ACK of the SYN opens the connection.
-    #[inline]
-    pub(crate) fn tell<F>(&mut self, moment: &Moment<F>, ack: &Ack, news: &News) {
-        let config = moment.config;
-        if news.grows && config.syn && ack.next == 1 {
-            let timeouts = self.timeouts;
-            self.congestion.on_event(config, Event::Opened { timeouts });
-            return;
-        }
-        let sample = self.sample(moment, ack, news);
-        self.congestion.on_ack(config, &sample);
+    /// Tells the congestion control of an ACK of new data; `grows` is true if the window may grow.
+    pub(crate) fn tell<F>(&mut self, moment: &Moment<F>, ack: &Ack, delivered: u32, grows: bool) {
+        let rtt_ns = self.rto.srtt_ns(moment.config);
+        let sample = Sample {
+            refills: self.refills(delivered),
+            ..self.sample(moment, ack, (delivered, grows), (rtt_ns, rtt_ns))
+        };
+        self.take_sample(moment.config, &sample);
     }
 
-    #[inline]
-    fn sample<F>(&self, moment: &Moment<F>, ack: &Ack, news: &News) -> Sample {
-        let srtt_ns = self.rto.srtt_ns(moment.config);
-        let (rtt_ns, least_ns, in_flight) = match &self.rack {
-            Some(rack) => (rack.rtt_ns, rack.min_rtt_ns, rack.flight.flying()),
-            None => (srtt_ns, None, self.next - self.una),
+    /// The same for recovery by times, which also knows the packets in flight.
+    pub(crate) fn tell_flight<F>(
+        &mut self,
+        moment: &Moment<F>,
+        ack: &Ack,
+        (delivered, grows): (u32, bool),
+        flight: InFlight,
+    ) {
+        let rack = self.rack();
+        let now = rack.flight.flying();
+        let rtts_ns = (rack.rtt_ns, rack.min_rtt_ns);
+        let least_ns = rtts_ns.1.unwrap_or(self.rto.srtt_ns(moment.config));
+        let sample = Sample {
+            flight: Some(InFlight { now, ..flight }),
+            ..self.sample(moment, ack, (delivered, grows), (rtts_ns.0, least_ns))
         };
+        self.take_sample(moment.config, &sample);
+    }
+
+    /// The ACK of the SYN opens the connection.
+    #[inline(always)]
+    fn take_sample(&mut self, config: &Config, sample: &Sample) {
+        if sample.grows && config.syn && sample.next == 1 {
+            let timeouts = self.timeouts;
+            self.congestion.on_event(config, Event::Opened { timeouts });
+        } else {
+            self.congestion.on_ack(config, sample);
+        }
+    }
+
+    #[inline(always)]
+    fn sample<F>(
+        &self,
+        moment: &Moment<F>,
+        ack: &Ack,
+        (delivered, grows): (u32, bool),
+        (rtt_ns, min_rtt_ns): (u64, u64),
+    ) -> Sample {
         Sample {
             now_ns: moment.now_ns,
-            srtt_ns,
-            min_rtt_ns: least_ns.unwrap_or(srtt_ns),
+            srtt_ns: self.rto.srtt_ns(moment.config),
+            min_rtt_ns,
             rtt_ns,
-            delivered: news.delivered,
-            lost: news.lost,
-            in_flight_before: news.in_flight_before.unwrap_or(in_flight + news.delivered),
-            in_flight,
+            delivered,
             next: ack.next,
             sent: self.max,
-            advances: news.advances,
-            grows: news.grows,
-            refills: self.refills(news.delivered),
+            grows,
+            refills: false,
             echo: moment.config.ecn && ack.ece,
             phase: self.phase,
             whole: moment.config.quirks.counts_whole_packets,
-            delivery: news.delivery,
+            flight: None,
         }
     }
 
@@ -135,7 +133,7 @@ impl Sender {
     fn refills(&self, packets: u32) -> bool {
         let was = self.una.saturating_sub(packets);
         let went_back = matches!(self.phase, Phase::TimedOut | Phase::Recovery);
-        went_back && self.rack.is_none() && was < self.recover
+        went_back && was < self.recover
     }
 
     /// Tells a congestion control that counts marks what an ACK says about them.

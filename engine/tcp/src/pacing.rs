@@ -44,13 +44,19 @@ impl Sender {
         let outstanding = self.max - self.una;
         let rate = self.congestion.pacing_rate(config, outstanding, srtt_ns);
         if let (Some(rate), Some(pacer)) = (rate, self.congestion.pacer()) {
-            pacer.next_ns = pacer.next_ns.max(now_ns) + (1e9 / rate).round() as u64;
+            let gap_ns = (1e9 / rate).round() as u64;
+            pacer.next_ns = pacer.next_ns.max(now_ns).saturating_add(gap_ns);
         }
+    }
+
+    /// True if a packet waits for its time and [`Sender::take_release`] has not told when that is.
+    #[inline]
+    pub fn waits_anew(&self) -> bool {
+        self.release_changed
     }
 
     /// Returns when [`Sender::on_release`] is due, ns, if a packet waits for its time and the
     /// caller was not told so yet.
-    #[inline]
     pub fn take_release(&mut self) -> Option<u64> {
         if !std::mem::take(&mut self.release_changed) {
             return None;

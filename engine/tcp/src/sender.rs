@@ -243,9 +243,12 @@ impl Sender {
     }
 
     /// Returns when `on_timer` is due, ns; `None` if nothing is left to send or to wait for.
+    #[inline]
     pub fn deadline(&self) -> Option<u64> {
-        let others = self.rack.as_ref().map(|rack| rack.deadline());
-        self.deadline.min(others.unwrap_or_default()).get()
+        match &self.rack {
+            Some(rack) => self.deadline.min(rack.deadline()).get(),
+            None => self.deadline.get(),
+        }
     }
 
     /// Returns how many data packets it has to send in total; `None`: unlimited.

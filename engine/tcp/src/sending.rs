@@ -86,15 +86,14 @@ impl Sender {
             ecn: if ecn { Ecn::Ect0 } else { Ecn::NotEct },
             cwr,
         });
-        let in_flight = match &mut self.rack {
-            Some(rack) => rack.on_sent(moment.now_ns, seq),
-            None => self.next - self.una,
-        };
-        self.congestion.on_sent(&Sent {
-            now_ns: moment.now_ns,
-            in_flight,
-            probes_again,
-        });
+        if let Some(rack) = &mut self.rack {
+            let in_flight = rack.on_sent(moment.now_ns, seq);
+            self.congestion.on_sent(&Sent {
+                now_ns: moment.now_ns,
+                in_flight,
+                probes_again,
+            });
+        }
         if retransmitted {
             self.retransmissions += 1;
         } else {

@@ -5,7 +5,7 @@
 //! proportional rate reduction, time-outs and their end, idle times, and pacing.
 
 use super::window::Window;
-use super::{Control, Event, Marks, Sample, Sent};
+use super::{Control, Event, InFlight, Marks, Sample, Sent};
 use crate::config::{Config, Variant};
 use crate::ns2;
 use crate::sender::Phase;
@@ -85,9 +85,11 @@ impl<L: Growth> Control for L {
 
     #[inline]
     fn on_ack(&mut self, window: &mut Window, config: &Config, ack: &Sample) {
-        if let Some(goes_down) = goes_down_gradually(config, ack) {
+        if let Some(flight) = &ack.flight
+            && let Some(goes_down) = goes_down_gradually(config, ack)
+        {
             if goes_down {
-                window.follow_prr(ack);
+                window.follow_prr(ack.delivered, flight);
             }
         } else if ack.grows && !ack.echo {
             window.open(self, config, ack);
@@ -178,9 +180,6 @@ impl<L: Growth> Control for L {
 /// Returns `Some` while a loss or a mark reduces the window gradually; it is false for an ACK that
 /// reports nothing new, which goes on with no reduction for a mark (Linux: `tcp_cwnd_reduction`).
 fn goes_down_gradually(config: &Config, ack: &Sample) -> Option<bool> {
-    if config.variant != Variant::Rack {
-        return None;
-    }
     match ack.phase {
         Phase::Recovery => Some(true),
         Phase::Marked if config.quirks.marks_reduce_by_and_by => Some(ack.delivered > 0),
@@ -258,13 +257,11 @@ impl Window {
         }
     }
 
-    fn follow_prr(&mut self, ack: &Sample) {
-        let well = ack.advances && ack.lost == 0;
+    fn follow_prr(&mut self, delivered: u32, flight: &InFlight) {
+        let well = flight.advances && flight.lost == 0;
         if let Some(more) = &mut self.more {
-            let allowed = more
-                .prr
-                .allowed(ack.in_flight, self.ssthresh, ack.delivered, well);
-            self.cwnd = f64::from(ack.in_flight + allowed);
+            let allowed = more.prr.allowed(flight.now, self.ssthresh, delivered, well);
+            self.cwnd = f64::from(flight.now + allowed);
         }
     }
 

@@ -16,7 +16,7 @@ mod signals;
 mod window;
 
 pub(crate) use growth::{Cause, Growth, MIN_SSTHRESH};
-pub(crate) use signals::{Delivery, Event, Marks, Sample, Sent};
+pub(crate) use signals::{Delivery, Event, InFlight, Marks, Sample, Sent};
 pub(crate) use window::{Congestion, Window};
 
 use crate::config::Config;

@@ -36,7 +36,7 @@ pub(crate) struct Marks {
 
 /// What an ACK changed, told after loss recovery has processed it and before it lets packets go. A
 /// reordering timer that finds losses gives a sample, too. Recovery without the times of packets
-/// (all but `rack`) gives samples only for ACKs of new data.
+/// (all but `rack`) gives samples only for ACKs of new data, and does not tell of packets sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     /// When the ACK arrived.
@@ -50,17 +50,10 @@ pub(crate) struct Sample {
     pub rtt_ns: u64,
     /// Packets newly known to have arrived: acknowledged, or reported by SACK.
     pub delivered: u32,
-    /// Packets newly found lost.
-    pub lost: u32,
-    /// Packets in flight before the ACK, and after it.
-    pub in_flight_before: u32,
-    pub in_flight: u32,
     /// The next packet that the receiver expects.
     pub next: u32,
     /// One past the highest packet sent.
     pub sent: u32,
-    /// True if it acknowledges new data.
-    pub advances: bool,
     /// True if it acknowledges new data outside recovery, so that the window may grow.
     pub grows: bool,
     /// True if it acknowledges packets that were sent before the sender went back to them, and may
@@ -73,6 +66,20 @@ pub(crate) struct Sample {
     /// True if windows are whole numbers of packets
     /// ([`Quirks::counts_whole_packets`](crate::Quirks::counts_whole_packets)).
     pub whole: bool,
+    /// What only recovery by times knows.
+    pub flight: Option<InFlight>,
+}
+
+/// What an ACK changed about the packets in flight, as recovery by times sees them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct InFlight {
+    /// Packets in flight before the ACK, and after it.
+    pub before: u32,
+    pub now: u32,
+    /// Packets newly found lost.
+    pub lost: u32,
+    /// True if the ACK acknowledges new data.
+    pub advances: bool,
     /// Delivery rate, if the control asks for it ([`Control::SAMPLES_DELIVERY`]) and the ACK gives
     /// one.
     ///
@@ -135,18 +142,14 @@ impl Sample {
             min_rtt_ns: rtt_ns,
             rtt_ns,
             delivered: 1,
-            lost: 0,
-            in_flight_before: 1,
-            in_flight: 0,
             next: 1,
             sent: 1,
-            advances: true,
             grows: true,
             refills: false,
             echo: false,
             phase: Phase::Open,
             whole,
-            delivery: None,
+            flight: None,
         }
     }
 }

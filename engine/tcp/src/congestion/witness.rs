@@ -147,7 +147,7 @@ mod tests {
         assert!(told.acks.len() > 1800);
         // from the third round trip on: the first window left as a burst
         for sample in &told.acks[400..] {
-            let delivery = sample.delivery.unwrap();
+            let delivery = sample.flight.unwrap().delivery.unwrap();
             assert!((rate(&delivery) - 1000.0).abs() < 1e-6, "{sample:?}");
             assert!(!delivery.app_limited);
             assert_eq!(delivery.in_flight_at_send, 200);
@@ -160,7 +160,7 @@ mod tests {
         path.run(2 * SECOND);
         // ten packets in each round trip of 100 ms; the first of them waits for no other
         for sample in &path.told().acks[50..] {
-            assert!((rate(&sample.delivery.unwrap()) - 100.0).abs() < 1.0);
+            assert!((rate(&sample.flight.unwrap().delivery.unwrap()) - 100.0).abs() < 1.0);
         }
     }
 
@@ -184,10 +184,11 @@ mod tests {
             }
             in_flight = flying;
             sent += count;
-            assert_eq!(sample.in_flight_before, in_flight, "{sample:?}");
-            in_flight = in_flight - sample.delivered - sample.lost;
-            assert_eq!(sample.in_flight, in_flight, "{sample:?}");
-            (delivered, lost) = (delivered + sample.delivered, lost + sample.lost);
+            let flight = sample.flight.unwrap();
+            assert_eq!(flight.before, in_flight, "{sample:?}");
+            in_flight = in_flight - sample.delivered - flight.lost;
+            assert_eq!(flight.now, in_flight, "{sample:?}");
+            (delivered, lost) = (delivered + sample.delivered, lost + flight.lost);
         }
         assert_eq!((delivered, lost), (50, 2));
     }
@@ -214,7 +215,7 @@ mod tests {
         assert_eq!(path.told().events.last(), Some(&idle));
         // the application had left the network empty
         path.run(40 * SECOND);
-        assert!(path.told().acks.last().unwrap().delivery.unwrap().app_limited);
+        assert!(path.told().acks.last().unwrap().flight.unwrap().delivery.unwrap().app_limited);
     }
 
     #[test]

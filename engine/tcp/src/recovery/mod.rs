@@ -17,7 +17,6 @@ mod tahoe;
 pub(crate) use rack::{Rack, on_echo, on_more, on_timer, send};
 pub(crate) use scoreboard::Scoreboard;
 
-use crate::acknowledging::News;
 use crate::config::{Config, Variant};
 use crate::congestion::Event;
 use crate::deadline::Deadline;
@@ -116,6 +115,6 @@ impl Sender {
         self.congestion
             .on_event(moment.config, Event::Recovered { in_flight });
         let grows = moment.config.quirks.grows_at_full_ack;
-        self.tell(moment, ack, &News::of_data(acked, grows));
+        self.tell(moment, ack, acked, grows);
     }
 }

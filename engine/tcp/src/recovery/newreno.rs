@@ -2,7 +2,6 @@
 //! 6582).
 
 use super::{DUPLICATE_THRESHOLD, reno};
-use crate::acknowledging::News;
 use crate::congestion::Event;
 use crate::segment::{Ack, Segment};
 use crate::sender::{Moment, Phase, Sender};
@@ -49,6 +48,6 @@ fn on_partial_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>
         sender.inflation = 1;
     }
     sender.advance_in_recovery(ack);
-    sender.tell(moment, ack, &News::of_data(acknowledged, false));
+    sender.tell(moment, ack, acknowledged, false);
     sender.transmit(moment, sender.una);
 }

@@ -10,9 +10,8 @@ use super::delivery::Deliveries;
 use super::flight::{Flight, Lost, Packet};
 use super::frto::Frto;
 use super::probe::Probe;
-use crate::acknowledging::News;
 use crate::config::Config;
-use crate::congestion::{Delivery, Event};
+use crate::congestion::{Delivery, Event, InFlight};
 use crate::deadline::Deadline;
 use crate::quirks::Quirks;
 use crate::segment::{Ack, Segment};
@@ -217,7 +216,7 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
         return;
     }
     let (una, recover) = (sender.una, sender.recover);
-    let in_flight_before = sender.rack().flight.flying();
+    let before = sender.rack().flight.flying();
     let arrivals = sender
         .rack()
         .learn(&moment.config.quirks, moment.now_ns, una, recover, ack);
@@ -241,15 +240,15 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
         sender.restart_timer(moment);
     }
     let grows = !recovered || moment.config.quirks.grows_after_recovery;
-    let news = News {
-        delivered: arrivals.packets,
+    let flight = InFlight {
+        before,
         lost: lost.packets,
-        in_flight_before: Some(in_flight_before),
         advances: arrivals.advances,
-        grows: arrivals.advances && grows,
         delivery: sender.rack().sample(ack.next),
+        ..InFlight::default()
     };
-    sender.tell(moment, ack, &news);
+    let news = (arrivals.packets, arrivals.advances && grows);
+    sender.tell_flight(moment, ack, news, flight);
     send(sender, moment);
 }
 
@@ -281,6 +280,7 @@ pub(crate) fn on_timer<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Mome
     if rack.reorder_at.is_due(moment.now_ns) {
         // a reduction under way counts this as an ACK of one packet (`tcp_rack_reo_timeout`)
         let went_down = goes_down_by_mark(sender, &moment.config.quirks);
+        let before = sender.rack().flight.flying();
         let lost = find_lost(sender, moment);
         begin_recovery(sender, moment, lost);
         if sender.phase == Phase::Recovery {
@@ -288,12 +288,12 @@ pub(crate) fn on_timer<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Mome
                 next: sender.una,
                 ..Ack::default()
             };
-            let news = News {
-                delivered: u32::from(went_down),
+            let flight = InFlight {
+                before,
                 lost: lost.packets,
-                ..News::default()
+                ..InFlight::default()
             };
-            sender.tell(moment, &ack, &news);
+            sender.tell_flight(moment, &ack, (u32::from(went_down), false), flight);
         }
         send(sender, moment);
     } else if rack.probe.at.is_due(moment.now_ns) {

@@ -78,7 +78,12 @@ impl Scoreboard {
     }
 
     /// The first packet from `from` on that is not SACKed.
+    #[inline]
     pub fn first_unsacked(&self, from: u32) -> u32 {
+        // most senders have none
+        if self.sacked.is_empty() {
+            return from;
+        }
         let index = self.sacked.partition_point(|block| block.end <= from);
         match self.sacked.get(index) {
             Some(block) if block.start <= from => block.end,
