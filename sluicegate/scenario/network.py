@@ -22,7 +22,7 @@ from sluicegate.scenario.derived import (
 from sluicegate.scenario.table import Table
 
 Variant: TypeAlias = Literal["tahoe", "reno", "newreno", "sack", "rack"]
-CongestionControl: TypeAlias = Literal["reno", "cubic", "dctcp"]
+CongestionControl: TypeAlias = Literal["reno", "cubic", "dctcp", "bbr"]
 Like: TypeAlias = Literal["rfc", "ns2", "linux"]
 SizeKind: TypeAlias = Literal["constant", "geometric", "pareto"]
 GapKind: TypeAlias = Literal["constant", "exponential"]
@@ -157,8 +157,9 @@ class Tcp(Table):
         variant: How the sender recovers from loss; None: `newreno`, and `rack` where `like` is
             `linux`.
         congestion_control: How the sender's window grows, and how a loss or a mark reduces it:
-            `reno` (RFC 5681), `cubic` (RFC 9438; Linux's own where `like` is `linux`), or `dctcp`
-            (RFC 8257), which needs `ecn = true`. [default reno]
+            `reno` (RFC 5681), `cubic` (RFC 9438; Linux's own where `like` is `linux`), `dctcp` (RFC
+            8257), which needs `ecn = true`, or `bbr` (version 1, as in Linux), which needs `variant
+            = "rack"` and paces. [default reno]
         like: `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35, `linux` for today's
             hosts. [default rfc]
         receiver_window: Greatest number of packets in flight (ns-2's `window_`). [packets; 1 to

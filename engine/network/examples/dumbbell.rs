@@ -132,11 +132,7 @@ fn config(control: &str) -> Config {
     let mut all = CongestionControl::ALL.iter();
     let control = all.find(|each| each.name() == control);
     let control = control.expect("a congestion control's name").in_linux();
-    Config {
-        congestion_control: control,
-        ecn: control.counts_marks(),
-        ..Config::linux(Variant::Rack)
-    }
+    Config::linux(Variant::Rack).with(control)
 }
 
 fn group(pair: usize, flows: u64, config: &Config) -> Group {

@@ -124,10 +124,7 @@ fn users_get_every_object_whole_whatever_is_lost_or_marked() {
             (Config::rfc(variant), true),
             (Config::ns2(variant, 20), true),
         ] {
-            let config = Config {
-                congestion_control,
-                ..config
-            };
+            let config = config.with(congestion_control);
             if congestion_control.counts_marks() && !ecn {
                 continue;
             }

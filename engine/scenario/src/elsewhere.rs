@@ -6,7 +6,6 @@ use crate::network::tcp_names;
 
 /// Congestion controls of Linux that the engine does not have.
 const OF_THE_KERNEL: &[&str] = &[
-    "bbr",
     "bic",
     "cdg",
     "highspeed",
@@ -83,7 +82,7 @@ pub fn in_place_of(name: &str, aqms: &[&str]) -> Option<String> {
 /// True if Linux has a congestion control of that name, at least as a patch, and the engine has
 /// none.
 pub fn is_of_the_kernel(name: &str) -> bool {
-    OF_THE_KERNEL.contains(&name)
+    OF_THE_KERNEL.contains(&name) && !tcp_names().contains(&name)
 }
 
 /// Returns how to use a congestion control of the kernel.

@@ -120,6 +120,10 @@ fn what_is_wrong_is_told_with_its_path() {
             "flows.0.tcp.variant = 'cubic' must be one of 'tahoe', 'reno', 'newreno', 'sack' or 'rack': it is a congestion control; say congestion_control = 'cubic' beside variant = 'sack'",
         ),
         (
+            "flows = [{ kind = 'tcp', tcp = { congestion_control = 'bbr' } }]",
+            "flows.0.tcp: congestion_control = 'bbr' needs variant = 'rack', which like = 'linux' has: it uses delivery rates",
+        ),
+        (
             "flows = [{ kind = 'tcp', way = 'forward' }]",
             "flows.0.way is not a field; it is called route",
         ),

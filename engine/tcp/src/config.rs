@@ -107,15 +107,39 @@ impl Config {
         }
     }
 
+    /// Returns the same with a congestion control, and with what this control cannot do without:
+    /// ECN, pacing, recovery by times.
+    #[must_use]
+    pub fn with(self, congestion_control: CongestionControl) -> Config {
+        let variant = if congestion_control.samples_delivery() {
+            Variant::Rack
+        } else {
+            self.variant
+        };
+        Config {
+            variant,
+            congestion_control,
+            ecn: self.ecn || congestion_control.counts_marks(),
+            pacing: self.pacing || congestion_control.paces(),
+            ..self
+        }
+    }
+
     /// Checks the parameters.
     ///
     /// # Errors
-    /// [`ConfigError`] names the first parameter outside its range, or a congestion control that
-    /// needs ECN while `ecn` is false.
+    /// [`ConfigError`] names the first parameter outside its range, or what the congestion control
+    /// needs and does not have.
     pub fn check(&self) -> Result<(), ConfigError> {
         let control = self.congestion_control;
         if control.counts_marks() && !self.ecn {
             return Err(ConfigError::NoMarks(control.name()));
+        }
+        if control.samples_delivery() && self.variant != Variant::Rack {
+            return Err(ConfigError::NoTimes(control.name()));
+        }
+        if control.paces() && !self.pacing {
+            return Err(ConfigError::NoPacing(control.name()));
         }
         let bounds = [
             ("initial_window", self.initial_window, 1.0, 1e6, "packets"),
@@ -199,4 +223,10 @@ pub enum ConfigError {
     /// A congestion control that counts marks, on a connection without ECN.
     #[error("tcp.congestion_control = {0} needs tcp.ecn = true: it counts marks")]
     NoMarks(&'static str),
+    /// A congestion control that uses delivery rates, without recovery by times.
+    #[error("tcp.congestion_control = {0} needs tcp.variant = rack: it uses delivery rates")]
+    NoTimes(&'static str),
+    /// A congestion control that answers a rate, on a connection that does not pace.
+    #[error("tcp.congestion_control = {0} needs tcp.pacing = true: it answers a rate")]
+    NoPacing(&'static str),
 }

@@ -16,6 +16,34 @@ pub(crate) struct Pacer {
     next_ns: u64,
     /// A packet waits for this time.
     waits: bool,
+    /// Packets that may still leave at this time, ns, with the one that left first.
+    together: u32,
+    together_ns: u64,
+}
+
+impl Pacer {
+    pub fn waits(&self) -> bool {
+        self.waits
+    }
+
+    /// Returns how long the next packet waits, ns.
+    pub fn wait_ns(&self, now_ns: u64) -> u64 {
+        self.next_ns.saturating_sub(now_ns)
+    }
+
+    fn is_free(&self, now_ns: u64) -> bool {
+        self.next_ns <= now_ns || self.together > 0 && self.together_ns == now_ns
+    }
+
+    /// A packet leaves, alone or as the first of a `burst`; its share of the rate lasts `gap_ns`.
+    fn leave(&mut self, now_ns: u64, gap_ns: u64, burst: u32) {
+        if self.together_ns == now_ns && self.together > 0 {
+            self.together -= 1;
+        } else {
+            (self.together_ns, self.together) = (now_ns, burst - 1);
+        }
+        self.next_ns = self.next_ns.max(now_ns).saturating_add(gap_ns);
+    }
 }
 
 impl Sender {
@@ -29,7 +57,7 @@ impl Sender {
         let Some(pacer) = self.congestion.pacer() else {
             return true;
         };
-        if pacer.next_ns <= now_ns {
+        if pacer.is_free(now_ns) {
             return true;
         }
         let is_news = !pacer.waits;
@@ -38,14 +66,15 @@ impl Sender {
         false
     }
 
-    /// A packet was sent: the next one may leave when its share of the rate is over.
+    /// A packet was sent: the next one may leave when its share of the rate is over, or at once if
+    /// it is of the same burst.
     pub(crate) fn pace(&mut self, config: &Config, now_ns: u64) {
         let srtt_ns = self.rto.srtt_ns(config);
         let outstanding = self.max - self.una;
         let rate = self.congestion.pacing_rate(config, outstanding, srtt_ns);
+        let burst = self.congestion.burst();
         if let (Some(rate), Some(pacer)) = (rate, self.congestion.pacer()) {
-            let gap_ns = (1e9 / rate).round() as u64;
-            pacer.next_ns = pacer.next_ns.max(now_ns).saturating_add(gap_ns);
+            pacer.leave(now_ns, (1e9 / rate).round() as u64, burst);
         }
     }
 

@@ -177,6 +177,11 @@ impl Sender {
         {
             return;
         }
+        if self.una == self.max && self.congestion.waits() {
+            // nothing is in flight: the next packet only waits for its time
+            self.restart_timer(moment);
+            return;
+        }
         self.inflation = 0;
         let mut used = None;
         if self.una < self.max {
@@ -199,10 +204,16 @@ impl Sender {
         self.scoreboard.clear();
         self.ignores_duplicates = config.quirks.counts_pipe;
         self.recover = self.max;
-        self.go_back(moment);
+        let lost = self.go_back(moment);
         let in_flight = self.rack.as_ref().map_or(0, |rack| rack.flight.flying());
-        self.congestion
-            .on_event(config, Event::TimeOut { used, in_flight });
+        self.congestion.on_event(
+            config,
+            Event::TimeOut {
+                used,
+                in_flight,
+                lost,
+            },
+        );
         self.send_window(moment, u32::MAX);
     }
 

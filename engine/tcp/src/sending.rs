@@ -30,14 +30,17 @@ impl Sender {
     /// Goes back to the first packet not acknowledged. All packets from there on are sent again as
     /// the window opens; a sender that recovers by times sends only the lost ones again. None of
     /// them can be timed (Karn's algorithm).
-    pub(crate) fn go_back<F>(&mut self, moment: &Moment<F>) {
+    /// Returns how many packets recovery by times now finds lost.
+    pub(crate) fn go_back<F>(&mut self, moment: &Moment<F>) -> u32 {
+        let mut lost = 0;
         if let Some(rack) = &mut self.rack {
-            rack.on_time_out(moment.now_ns, self.una);
+            lost = rack.on_time_out(moment.now_ns, self.una);
         } else {
             self.next = self.una;
         }
         self.timed_at = Deadline::NONE;
         self.restart_timer(moment);
+        lost
     }
 
     /// Sends what the window allows, at most `burst` packets.

@@ -41,8 +41,8 @@ proptest! {
             Config { receiver_window, ..Config::rfc(variant) }
         };
         config.delayed_ack_ns = delayed.then_some(100_000_000);
-        config.congestion_control = congestion_control;
-        config.ecn = ecn || congestion_control.counts_marks();
+        config.ecn = ecn;
+        let config = config.with(congestion_control);
         let channel = Channel {
             rate_bps: 1_000_000,
             delay_ns: 10_000_000,

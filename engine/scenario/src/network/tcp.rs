@@ -86,12 +86,12 @@ words! {
 
 table! {
     /// Both ends of a TCP connection.
-    pub struct Tcp checked by can_be_marked {
+    pub struct Tcp checked by has_what_its_control_needs {
         /// How the sender recovers from loss; not given: `newreno`, and `rack` where `like` is `linux`.
         variant: Option<Variant>;
         /// How the sender's window grows, and how a loss or a mark reduces it: `reno` (RFC 5681),
-        /// `cubic` (RFC 9438; Linux's own where `like` is `linux`), or `dctcp` (RFC 8257), which
-        /// needs `ecn = true`.
+        /// `cubic` (RFC 9438; Linux's own where `like` is `linux`), `dctcp` (RFC 8257), which needs
+        /// `ecn = true`, or `bbr` (version 1, as in Linux), which needs `variant = "rack"` and paces.
         congestion_control: CongestionControl = CongestionControl::Reno;
         /// `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35, `linux` for today's hosts.
         like: Like = Like::Rfc;
@@ -122,11 +122,22 @@ table! {
 }
 
 impl Tcp {
-    fn can_be_marked(&self, reader: &mut Reader) {
-        if self.congestion_control.counts_marks() && !self.ecn {
+    fn has_what_its_control_needs(&self, reader: &mut Reader) {
+        let control = self.congestion_control;
+        let name = control.name();
+        if control.counts_marks() && !self.ecn {
             reader.say(format!(
-                "congestion_control = '{}' needs ecn = true: it counts marks",
-                self.congestion_control.name()
+                "congestion_control = '{name}' needs ecn = true: it counts marks"
+            ));
+        }
+        let variant = match self.like {
+            Like::Linux => self.variant.unwrap_or(Variant::Rack),
+            Like::Rfc | Like::Ns2 => self.variant.unwrap_or(Variant::NewReno),
+        };
+        if control.samples_delivery() && variant != Variant::Rack {
+            reader.say(format!(
+                "congestion_control = '{name}' needs variant = 'rack', which like = 'linux' has: it \
+                 uses delivery rates"
             ));
         }
     }

@@ -99,17 +99,11 @@ impl<L: Growth> Control for L {
     fn on_event(&mut self, window: &mut Window, config: &Config, event: Event) {
         match event {
             Event::Opened { timeouts } => {
-                // RFC 5681, section 3.1: one packet if the SYN was lost.
-                let spared = u32::from(config.quirks.forgives_lost_syn);
-                if spared > 0 {
+                if config.quirks.forgives_lost_syn {
                     *self = Self::default();
                     window.ssthresh = config.initial_ssthresh;
                 }
-                window.cwnd = if timeouts > spared {
-                    1.0
-                } else {
-                    config.initial_window
-                };
+                window.open_connection(config, timeouts);
             }
             Event::Loss { used, begins } => {
                 let before = window.cwnd;
@@ -130,7 +124,9 @@ impl<L: Growth> Control for L {
                     window.go_down_from(before);
                 }
             }
-            Event::TimeOut { used, in_flight } => {
+            Event::TimeOut {
+                used, in_flight, ..
+            } => {
                 if let Some(used) = used {
                     window.remember();
                     window.lower_threshold(self, config, used, Cause::TimeOut);

@@ -11,12 +11,14 @@
 
 mod growth;
 mod hystart;
+#[cfg(test)]
+mod path;
 mod prr;
 mod signals;
 mod window;
 
 pub(crate) use growth::{Cause, Growth, MIN_SSTHRESH};
-pub(crate) use signals::{Delivery, Event, InFlight, Marks, Sample, Sent};
+pub(crate) use signals::{Delivery, Event, InFlight, Marks, Rate, Sample, Sent};
 pub(crate) use window::{Congestion, Window};
 
 use crate::config::Config;
@@ -63,8 +65,16 @@ macro_rules! controls {
                 }
             }
 
-            /// True if it uses samples of the delivery rate.
-            pub(crate) fn samples_delivery(self) -> bool {
+            /// True if it cannot do without a rate ([`Config::pacing`]).
+            pub fn paces(self) -> bool {
+                match self {
+                    $($(#[$only])? Self::$Control => <$module::$Control as Control>::PACES),+
+                }
+            }
+
+            /// True if it uses samples of the delivery rate. This needs recovery by times
+            /// ([`Variant::Rack`](crate::Variant::Rack)).
+            pub fn samples_delivery(self) -> bool {
                 match self {
                     $($(#[$only])? Self::$Control => {
                         <$module::$Control as Control>::SAMPLES_DELIVERY
@@ -122,6 +132,12 @@ macro_rules! controls {
                 }
             }
 
+            pub fn burst(&self) -> u32 {
+                match self {
+                    $($(#[$only])? Self::$Control(of) => Control::burst(of)),+
+                }
+            }
+
             pub fn marked_share(&self) -> Option<f64> {
                 match self {
                     $($(#[$only])? Self::$Control(of) => Control::marked_share(of)),+
@@ -135,6 +151,7 @@ controls! {
     reno::Reno,
     cubic::Cubic,
     dctcp::Dctcp,
+    bbr::Bbr,
     linux_cubic::LinuxCubic,
     #[cfg(test)]
     witness::Witness,
@@ -155,6 +172,9 @@ pub(crate) trait Control: Default {
     /// True if it uses samples of the delivery rate. They need recovery by times, and memory for
     /// each packet in flight.
     const SAMPLES_DELIVERY: bool = false;
+
+    /// True if it answers a rate and cannot do without it.
+    const PACES: bool = false;
 
     /// Takes what an ACK says about marks, before anything reacts to it.
     fn count_marks(&mut self, _marks: &Marks) {}
@@ -178,6 +198,11 @@ pub(crate) trait Control: Default {
         outstanding: u32,
         srtt_ns: u64,
     ) -> Option<f64>;
+
+    /// Returns how many packets leave together when it paces.
+    fn burst(&self) -> u32 {
+        1
+    }
 
     /// Returns its estimate of the share of packets that are marked, if it has one.
     fn marked_share(&self) -> Option<f64> {

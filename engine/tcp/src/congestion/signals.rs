@@ -1,8 +1,5 @@
 //! What a sender tells its congestion control.
 
-// the growth laws need less than is told
-#![cfg_attr(not(test), allow(dead_code))]
-
 use crate::sender::Phase;
 
 /// A packet that is sent.
@@ -80,17 +77,27 @@ pub(crate) struct InFlight {
     pub lost: u32,
     /// True if the ACK acknowledges new data.
     pub advances: bool,
-    /// Delivery rate, if the control asks for it ([`Control::SAMPLES_DELIVERY`]) and the ACK gives
-    /// one.
+    /// What was delivered, if the control asks for it ([`Control::SAMPLES_DELIVERY`]).
     ///
     /// [`Control::SAMPLES_DELIVERY`]: super::Control::SAMPLES_DELIVERY
     pub delivery: Option<Delivery>,
 }
 
-/// A sample of the delivery rate: packets delivered, and the time in which they were
-/// (draft-cheng-iccrg-delivery-rate-estimation-02, section 3.3; Linux: `rate_sample`).
+/// What was delivered (draft-cheng-iccrg-delivery-rate-estimation-02; Linux: `rate_sample`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Delivery {
+    /// Packets delivered in all.
+    pub delivered: u64,
+    /// Round-trip time of the packet that was sent last, of those reported and sent only once.
+    pub rtt_ns: Option<u64>,
+    /// `None` if the ACK reports nothing new, or gives no rate that can be trusted.
+    pub rate: Option<Rate>,
+}
+
+/// A sample of the delivery rate: packets delivered, and the time in which they were (section 3.3
+/// of the draft).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rate {
     /// Packets delivered from the time when the packet that gives the sample was sent.
     pub packets: u32,
     /// The longer of the times in which they were sent and acknowledged.
@@ -100,8 +107,6 @@ pub(crate) struct Delivery {
     /// Packets delivered in all when the packet that gives the sample was sent: a round trip is
     /// over when this passes the total at its start.
     pub prior_delivered: u64,
-    /// Packets delivered in all.
-    pub delivered: u64,
     /// Packets in flight when the packet that gives the sample was sent, itself among them.
     pub in_flight_at_send: u32,
 }
@@ -118,8 +123,13 @@ pub(crate) enum Event {
     /// An ECN echo that no earlier reduction covers. The window goes down gradually, or at once.
     Mark { used: f64, gradually: bool },
     /// The retransmission timer expired. `used` packets were in flight; `None` if an earlier
-    /// reduction covers the loss. `in_flight` packets may still arrive.
-    TimeOut { used: Option<f64>, in_flight: u32 },
+    /// reduction covers the loss. `in_flight` packets may still arrive; so many were now found
+    /// `lost` (known to recovery by times).
+    TimeOut {
+        used: Option<f64>,
+        in_flight: u32,
+        lost: u32,
+    },
     /// The last time-out was spurious: nothing was lost.
     SpuriousTimeOut,
     /// During NewReno's recovery an ACK of some packets deflates the window by so many (RFC 6582,

@@ -16,6 +16,26 @@ pub(crate) struct Window {
     pub(super) more: Option<Box<More>>,
 }
 
+impl Window {
+    /// Sets the window when the connection is open, after so many time-outs of its SYN (RFC 5681,
+    /// section 3.1: one packet if it was lost).
+    pub(super) fn open_connection(&mut self, config: &Config, timeouts: u32) {
+        let spared = u32::from(config.quirks.forgives_lost_syn);
+        self.cwnd = if timeouts > spared {
+            1.0
+        } else {
+            config.initial_window
+        };
+    }
+
+    /// Returns how long the next packet waits for its time, ns.
+    pub(super) fn wait_ns(&self, now_ns: u64) -> u64 {
+        self.more
+            .as_ref()
+            .map_or(0, |more| more.pacer.wait_ns(now_ns))
+    }
+}
+
 /// What only senders need that recover by times, or that pace.
 #[derive(Clone, Debug, Default)]
 pub(super) struct More {
@@ -30,7 +50,7 @@ pub(super) struct More {
 #[repr(C)]
 pub(crate) struct Congestion {
     window: Window,
-    control: AnyControl,
+    pub(super) control: AnyControl,
 }
 
 impl Congestion {
@@ -66,6 +86,19 @@ impl Congestion {
     pub fn pacing_rate(&self, config: &Config, outstanding: u32, srtt_ns: u64) -> Option<f64> {
         self.control
             .pacing_rate(&self.window, config, outstanding, srtt_ns)
+    }
+
+    /// True if a packet waits for its time.
+    pub fn waits(&self) -> bool {
+        self.window
+            .more
+            .as_ref()
+            .is_some_and(|more| more.pacer.waits())
+    }
+
+    /// Packets that leave together, when their time has come.
+    pub fn burst(&self) -> u32 {
+        self.control.burst()
     }
 
     /// State of the pacing timer; `None` if the sender does not pace.

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use crate::congestion::Delivery;
+use crate::congestion::{Delivery, Rate};
 
 /// What a packet remembers from the time when it was sent last (the draft's P).
 #[derive(Clone, Copy, Debug)]
@@ -38,12 +38,14 @@ pub(super) struct Deliveries {
     limited_to: u64,
     /// Of the packets that the present ACK reports, the one that was sent last.
     latest: Option<Record>,
+    /// The same of those that were sent only once: when, ns.
+    latest_once_ns: Option<u64>,
 }
 
 impl Deliveries {
     /// Takes a packet that is sent, with `in_flight` packets before it (section 3.2).
     pub fn on_sent(&mut self, now_ns: u64, seq: u32, in_flight: u32) {
-        if in_flight == 0 {
+        if self.records.is_empty() {
             (self.first_sent_ns, self.delivered_ns) = (now_ns, now_ns);
         }
         let record = Record {
@@ -63,8 +65,10 @@ impl Deliveries {
         }
     }
 
-    /// Takes a packet that is newly known to have arrived (section 3.3, UpdateRateSample).
-    pub fn on_arrival(&mut self, now_ns: u64, seq: u32) {
+    /// Takes a packet that is newly known to have arrived (section 3.3, UpdateRateSample), with the
+    /// time when it was sent, ns, if it was sent only once.
+    pub fn on_arrival(&mut self, now_ns: u64, seq: u32, sent_once_ns: Option<u64>) {
+        self.latest_once_ns = self.latest_once_ns.max(sent_once_ns);
         self.delivered += 1;
         self.delivered_ns = now_ns;
         let place = seq.checked_sub(self.first);
@@ -78,26 +82,33 @@ impl Deliveries {
         }
     }
 
-    /// Returns the sample of an ACK that expects `next` (section 3.3, GenerateRateSample); `None` if
-    /// it reports nothing new, or if the time is shorter than a round trip, which shows that it
-    /// acknowledges a retransmission whose original arrived.
-    pub fn sample(&mut self, next: u32, min_rtt_ns: u64) -> Option<Delivery> {
+    /// Returns what an ACK that expects `next` says (section 3.3, GenerateRateSample).
+    pub fn sample(&mut self, now_ns: u64, next: u32, min_rtt_ns: u64) -> Delivery {
         while self.first < next && self.records.pop_front().is_some() {
             self.first += 1;
         }
         if self.delivered > self.limited_to {
             self.limited_to = 0;
         }
+        Delivery {
+            delivered: self.delivered,
+            rtt_ns: self.latest_once_ns.take().map(|sent_ns| now_ns - sent_ns),
+            rate: self.rate(min_rtt_ns),
+        }
+    }
+
+    /// Returns no rate if the time is shorter than a round trip, which shows that the ACK
+    /// acknowledges a retransmission whose original arrived.
+    fn rate(&mut self, min_rtt_ns: u64) -> Option<Rate> {
         let packet = self.latest.take()?;
         let sending_ns = packet.sent_ns - packet.first_sent_ns;
         let acknowledging_ns = self.delivered_ns - packet.delivered_ns;
         let interval_ns = sending_ns.max(acknowledging_ns);
-        (interval_ns > 0 && interval_ns >= min_rtt_ns).then_some(Delivery {
+        (interval_ns > 0 && interval_ns >= min_rtt_ns).then_some(Rate {
             packets: (self.delivered - packet.delivered) as u32,
             interval_ns,
             app_limited: packet.app_limited,
             prior_delivered: packet.delivered,
-            delivered: self.delivered,
             in_flight_at_send: packet.in_flight,
         })
     }
@@ -114,24 +125,30 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
+    impl Deliveries {
+        fn rate_of(&mut self, next: u32, min_rtt_ns: u64) -> Option<Rate> {
+            self.sample(1000 * MS, next, min_rtt_ns).rate
+        }
+    }
+
     #[test]
     fn a_burst_of_acks_does_not_raise_the_rate() {
         // ten packets sent 1 ms apart from 100 ms on, after one at 0 that was acknowledged at 100 ms
         let mut all = Deliveries::default();
         all.on_sent(0, 0, 0);
-        all.on_arrival(100 * MS, 0);
-        let first = all.sample(1, 0).unwrap();
+        all.on_arrival(100 * MS, 0, None);
+        let first = all.rate_of(1, 0).unwrap();
         assert_eq!((first.packets, first.interval_ns), (1, 100 * MS));
         for seq in 1..=10 {
             all.on_sent((99 + u64::from(seq)) * MS, seq, seq - 1);
         }
         // all are acknowledged at 250 ms: ten in 150 ms, though ACKs come at once
-        (1..=10).for_each(|seq| all.on_arrival(250 * MS, seq));
-        let sample = all.sample(11, 0).unwrap();
+        (1..=10).for_each(|seq| all.on_arrival(250 * MS, seq, None));
+        let sample = all.rate_of(11, 0).unwrap();
         assert_eq!((sample.packets, sample.interval_ns), (10, 150 * MS));
-        assert_eq!((sample.prior_delivered, sample.delivered), (1, 11));
+        assert_eq!((sample.prior_delivered, all.delivered), (1, 11));
         assert_eq!(sample.in_flight_at_send, 10);
-        assert!(all.sample(11, 0).is_none());
+        assert!(all.rate_of(11, 0).is_none());
     }
 
     #[test]
@@ -139,16 +156,16 @@ mod tests {
         let mut all = Deliveries::default();
         (0..4).for_each(|seq| all.on_sent(u64::from(seq) * 50 * MS, seq, seq));
         // the ACKs of the first three come at 160 ms: sending took longer than acknowledging
-        all.on_arrival(160 * MS, 0);
-        all.sample(1, 0);
-        all.on_arrival(161 * MS, 1);
-        all.on_arrival(161 * MS, 2);
-        let sample = all.sample(3, 0).unwrap();
+        all.on_arrival(160 * MS, 0, None);
+        all.rate_of(1, 0);
+        all.on_arrival(161 * MS, 1, None);
+        all.on_arrival(161 * MS, 2, None);
+        let sample = all.rate_of(3, 0).unwrap();
         assert_eq!((sample.packets, sample.interval_ns), (3, 161 * MS));
         // packet 3 is sent again at 170 ms, and its first transmission arrives
         all.on_sent(170 * MS, 3, 0);
-        all.on_arrival(172 * MS, 3);
-        assert!(all.sample(4, 100 * MS).is_none());
+        all.on_arrival(172 * MS, 3, None);
+        assert!(all.rate_of(4, 100 * MS).is_none());
     }
 
     #[test]
@@ -157,15 +174,15 @@ mod tests {
         all.on_sent(0, 0, 0);
         all.limit_by_application(1);
         all.on_sent(10 * MS, 1, 1);
-        all.on_arrival(100 * MS, 0);
-        assert!(!all.sample(1, 0).unwrap().app_limited);
+        all.on_arrival(100 * MS, 0, None);
+        assert!(!all.rate_of(1, 0).unwrap().app_limited);
         // one is delivered; the limit ends with the second
         all.on_sent(100 * MS, 2, 1);
-        all.on_arrival(110 * MS, 1);
-        assert!(all.sample(2, 0).unwrap().app_limited);
+        all.on_arrival(110 * MS, 1, None);
+        assert!(all.rate_of(2, 0).unwrap().app_limited);
         all.on_sent(110 * MS, 3, 1);
-        all.on_arrival(200 * MS, 2);
-        all.on_arrival(210 * MS, 3);
-        assert!(!all.sample(4, 0).unwrap().app_limited);
+        all.on_arrival(200 * MS, 2, None);
+        all.on_arrival(210 * MS, 3, None);
+        assert!(!all.rate_of(4, 0).unwrap().app_limited);
     }
 }

@@ -88,9 +88,10 @@ impl Rack {
         in_flight
     }
 
-    fn sample(&mut self, next: u32) -> Option<Delivery> {
+    fn sample(&mut self, now_ns: u64, next: u32) -> Option<Delivery> {
         let min_rtt_ns = self.min_rtt_ns.unwrap_or(0);
-        self.deliveries.as_mut()?.sample(next, min_rtt_ns)
+        let deliveries = self.deliveries.as_mut()?;
+        Some(deliveries.sample(now_ns, next, min_rtt_ns))
     }
 
     /// Returns when the reordering timer or the probe is due, whichever comes first.
@@ -149,7 +150,8 @@ impl Rack {
     fn on_arrival(&mut self, quirks: &Quirks, now_ns: u64, highest: u32, packet: Packet) {
         let rtt_ns = now_ns - packet.sent_ns;
         if let Some(deliveries) = &mut self.deliveries {
-            deliveries.on_arrival(now_ns, packet.seq);
+            let sent_once_ns = (!packet.retransmitted).then_some(packet.sent_ns);
+            deliveries.on_arrival(now_ns, packet.seq, sent_once_ns);
         }
         if !packet.retransmitted {
             self.min_rtt_ns = Some(self.min_rtt_ns.map_or(rtt_ns, |least| least.min(rtt_ns)));
@@ -201,13 +203,15 @@ impl Rack {
     }
 
     /// Marks as lost, after a time-out, the first packet and all packets whose time has passed (RFC
-    /// 8985, section 6.3).
-    pub fn on_time_out(&mut self, now_ns: u64, una: u32) {
+    /// 8985, section 6.3). Returns how many.
+    pub fn on_time_out(&mut self, now_ns: u64, una: u32) -> u32 {
         let had_time_ns = self.rtt_ns + self.min_rtt_ns.unwrap_or(0) / REORDERING_SHARE;
-        self.flight
+        let lost = self
+            .flight
             .lose(|packet| packet.seq == una || packet.sent_ns + had_time_ns <= now_ns);
         self.reorder_at = Deadline::NONE;
         self.probe = Probe::default();
+        lost.packets
     }
 }
 
@@ -244,7 +248,7 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
         before,
         lost: lost.packets,
         advances: arrivals.advances,
-        delivery: sender.rack().sample(ack.next),
+        delivery: sender.rack().sample(moment.now_ns, ack.next),
         ..InFlight::default()
     };
     let news = (arrivals.packets, arrivals.advances && grows);

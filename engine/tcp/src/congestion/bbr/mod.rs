@@ -1,0 +1,576 @@
+//! BBR, version 1, as in Linux (net/ipv4/tcp_bbr.c at 02dc96ef6c25; N. Cardwell et al., "BBR:
+//! Congestion-based congestion control", ACM Queue 14(5), 2016). It measures the rate at which
+//! packets are delivered and the shortest round trip, sends at that rate, and keeps about two
+//! bandwidth-delay products in flight at most. Losses hardly count, and marks not at all.
+//!
+//! Names in parentheses are those of Linux. Times here are exact, where Linux counts jiffies. Linux
+//! draws the first phase of PROBE_BW by chance; here it is a hash of the time, because endpoints
+//! draw no random numbers.
+
+mod model;
+mod policer;
+#[cfg(test)]
+mod tests;
+
+use super::{Control, Delivery, Event, InFlight, Sample, Sent, Window};
+use crate::config::{Config, MS, SECOND};
+use crate::sender::Phase;
+use model::{Aggregation, LargestRate};
+use policer::{Policer, Totals};
+
+/// Gains are multiples of 1/256. In STARTUP 2/ln 2, the least gain at which the rate doubles in
+/// each round trip (`bbr_high_gain`); in DRAIN its inverse, which empties the queue in one round
+/// trip (`bbr_drain_gain`).
+const HIGH_GAIN: f64 = 739.0 / 256.0;
+const DRAIN_GAIN: f64 = 88.0 / 256.0;
+
+/// Gain of the window (`bbr_cwnd_gain`).
+const WINDOW_GAIN: f64 = 2.0;
+
+/// Pacing gains of the phases of PROBE_BW (`bbr_pacing_gain`): ask for more, drain what that queued,
+/// cruise. Each lasts about a round trip.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+
+/// Packets are sent a bit more slowly than the estimate says (`bbr_pacing_margin_percent`).
+const MARGIN: f64 = 0.99;
+
+/// The pipe is full when the rate has not grown by a quarter in three rounds
+/// (`bbr_full_bw_thresh`, `bbr_full_bw_cnt`).
+const FULL_GROWTH: f64 = 1.25;
+const FULL_ROUNDS: u8 = 3;
+
+/// How long a shortest round-trip time counts, and how long PROBE_RTT lasts
+/// (`bbr_min_rtt_win_sec`, `bbr_probe_rtt_mode_ms`).
+const MIN_RTT_COUNTS_NS: u64 = 10 * SECOND;
+const PROBE_RTT_NS: u64 = 200 * MS;
+
+/// Least window, packets, and the window of PROBE_RTT (`bbr_cwnd_min_target`).
+const LEAST_WINDOW: f64 = 4.0;
+
+/// Window before a round trip is known, packets (`TCP_INIT_CWND`), and the round-trip time assumed
+/// for the first rate.
+const FIRST_WINDOW: f64 = 10.0;
+const FIRST_RTT_NS: u64 = MS;
+
+/// Bursts: as many packets of 1448 bytes as leave in 1/1024 s, at most 45; at least two from 1.2
+/// Mbit/s on (`bbr_tso_segs_goal`, `bbr_min_tso_rate`, `sk_pacing_shift`).
+const BURSTS_PER_SECOND: f64 = 1024.0;
+const LARGEST_BURST: u32 = 45;
+const PAIRS_FROM_PPS: f64 = 1.2e6 / 8.0 / 1448.0;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt,
+}
+
+/// The state takes 300 bytes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bbr(Box<State>);
+
+#[derive(Clone, Debug)]
+struct State {
+    mode: Mode,
+    /// Rates are in packets per second.
+    largest_rate: LargestRate,
+    /// Round trips, counted in packets, and the number of delivered packets that ends the present
+    /// one (`rtt_cnt`, `next_rtt_delivered`, `round_start`).
+    rounds: u32,
+    round_end: u64,
+    round_starts: bool,
+    /// Shortest round-trip time, and when it was measured.
+    min_rtt_ns: Option<u64>,
+    min_rtt_at_ns: Option<u64>,
+    /// When PROBE_RTT may end: after this time and a round trip.
+    probe_rtt_until_ns: Option<u64>,
+    probe_rtt_round_done: bool,
+    /// Packets sent while so many were delivered, from and to, were held back by PROBE_RTT. Their
+    /// rates count as limited by the application (`tp->app_limited`).
+    held_back: (u64, u64),
+    cycle: u8,
+    cycle_since_ns: u64,
+    full_rate: f64,
+    full_rounds: u8,
+    is_full: bool,
+    pacing_gain: f64,
+    window_gain: f64,
+    /// Rate at which packets leave; 0: not known yet.
+    pacing_rate: f64,
+    /// Window before recovery or PROBE_RTT (`prior_cwnd`).
+    window_before: f64,
+    /// In the first round of recovery as many packets leave as arrive (`packet_conservation`).
+    conserves: bool,
+    /// At the last ACK (`prev_ca_state`).
+    phase: Phase,
+    /// The application has data again, and no packet of it is acknowledged (`idle_restart`).
+    restarts: bool,
+    totals: Totals,
+    aggregation: Aggregation,
+    policer: Policer,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Startup,
+            largest_rate: LargestRate::default(),
+            rounds: 0,
+            round_end: 0,
+            round_starts: false,
+            min_rtt_ns: None,
+            min_rtt_at_ns: None,
+            probe_rtt_until_ns: None,
+            probe_rtt_round_done: false,
+            held_back: (u64::MAX, 0),
+            cycle: 0,
+            cycle_since_ns: 0,
+            full_rate: 0.0,
+            full_rounds: 0,
+            is_full: false,
+            pacing_gain: HIGH_GAIN,
+            window_gain: HIGH_GAIN,
+            pacing_rate: 0.0,
+            window_before: 0.0,
+            conserves: false,
+            phase: Phase::Open,
+            restarts: false,
+            totals: Totals::default(),
+            aggregation: Aggregation::default(),
+            policer: Policer::default(),
+        }
+    }
+}
+
+impl Control for Bbr {
+    const SAMPLES_DELIVERY: bool = true;
+    const PACES: bool = true;
+
+    fn on_sent(&mut self, window: &mut Window, sent: &Sent) {
+        let state = &mut *self.0;
+        state.min_rtt_at_ns.get_or_insert(sent.now_ns);
+        if state.restarts && sent.in_flight == 0 {
+            state.restart(window, sent.now_ns);
+        }
+    }
+
+    /// `bbr_main`.
+    fn on_ack(&mut self, window: &mut Window, _config: &Config, ack: &Sample) {
+        if let Some(flight) = &ack.flight
+            && let Some(delivery) = &flight.delivery
+        {
+            self.0.on_ack(window, ack, flight, delivery);
+        }
+    }
+
+    fn on_event(&mut self, window: &mut Window, config: &Config, event: Event) {
+        let state = &mut *self.0;
+        match event {
+            Event::Opened { timeouts } => {
+                *state = State::default();
+                window.open_connection(config, timeouts);
+            }
+            Event::Loss { used, .. } => {
+                if used.is_some() {
+                    state.remember(window.cwnd);
+                }
+            }
+            Event::Mark { .. } => state.remember(window.cwnd),
+            Event::TimeOut {
+                used,
+                in_flight,
+                lost,
+            } => {
+                if used.is_some() {
+                    state.remember(window.cwnd);
+                }
+                window.cwnd = f64::from(in_flight) + 1.0;
+                state.on_time_out(lost);
+            }
+            // `bbr_undo_cwnd`
+            Event::SpuriousTimeOut => {
+                (state.full_rate, state.full_rounds) = (0.0, 0);
+                state.policer.stop();
+            }
+            Event::Idle { .. } => state.restarts = true,
+            // the window is restored with the next ACK
+            Event::Recovered { .. } | Event::PartialAck { .. } => {}
+        }
+    }
+
+    fn pacing_rate(
+        &self,
+        window: &Window,
+        _config: &Config,
+        _outstanding: u32,
+        srtt_ns: u64,
+    ) -> Option<f64> {
+        if self.0.pacing_rate > 0.0 {
+            return Some(self.0.pacing_rate);
+        }
+        Some(first_rate(window.cwnd, srtt_ns))
+    }
+
+    fn burst(&self) -> u32 {
+        burst(self.0.pacing_rate)
+    }
+}
+
+/// `bbr_init_pacing_rate_from_rtt`.
+fn first_rate(window: f64, srtt_ns: u64) -> f64 {
+    let rtt_ns = if srtt_ns == 0 { FIRST_RTT_NS } else { srtt_ns };
+    HIGH_GAIN * MARGIN * window * 1e9 / rtt_ns as f64
+}
+
+fn burst(pacing_rate: f64) -> u32 {
+    let least = if pacing_rate < PAIRS_FROM_PPS { 1 } else { 2 };
+    ((pacing_rate / BURSTS_PER_SECOND) as u32).clamp(least, LARGEST_BURST)
+}
+
+impl State {
+    fn on_ack(&mut self, window: &mut Window, ack: &Sample, flight: &InFlight, of: &Delivery) {
+        self.totals.lost += u64::from(flight.lost);
+        self.totals.delivered = of.delivered;
+        if ack.delivered > 0 {
+            self.totals.delivered_ns = ack.now_ns;
+        }
+        if self.min_rtt_ns.is_none() && ack.min_rtt_ns > 0 {
+            // of the handshake
+            self.min_rtt_ns = Some(ack.min_rtt_ns);
+        }
+        self.update_rate(flight, of, ack.now_ns);
+        if of.rate.is_some() && ack.delivered > 0 {
+            let rate = self.rate();
+            self.aggregation
+                .update(&self.totals, ack.delivered, rate, window.cwnd, self.round_starts);
+        }
+        if self.mode == Mode::ProbeBw && self.is_phase_over(window, flight, ack.now_ns) {
+            self.advance_phase();
+        }
+        let limited = of.rate.is_some_and(|rate| self.is_limited(&rate));
+        self.check_full(limited);
+        self.check_drain(window, flight, ack.now_ns);
+        self.update_min_rtt(window, flight, of, ack.now_ns);
+        if ack.delivered > 0 {
+            self.restarts = false;
+        }
+        self.update_gains();
+        if self.pacing_rate > 0.0 || ack.srtt_ns > 0 {
+            self.update_pacing_rate(window.cwnd, ack.srtt_ns, self.pacing_gain);
+        }
+        self.update_window(window, ack, flight);
+    }
+
+    /// The estimated rate of the path (`bbr_bw`).
+    fn rate(&self) -> f64 {
+        self.policer.rate().unwrap_or(self.largest_rate.get())
+    }
+
+    /// True if not the path, but the application or PROBE_RTT limited the rate.
+    fn is_limited(&self, rate: &super::Rate) -> bool {
+        let (from, to) = self.held_back;
+        rate.app_limited || (from..=to).contains(&rate.prior_delivered)
+    }
+
+    /// `bbr_update_bw`.
+    fn update_rate(&mut self, flight: &InFlight, of: &Delivery, now_ns: u64) {
+        self.round_starts = false;
+        let Some(rate) = of.rate else { return };
+        if rate.prior_delivered >= self.round_end {
+            self.round_end = of.delivered;
+            self.rounds += 1;
+            self.round_starts = true;
+            self.conserves = false;
+        }
+        let is_limited = self.is_limited(&rate);
+        self.look_for_policer(flight.lost > 0, is_limited, now_ns);
+        let rate = f64::from(rate.packets) * 1e9 / rate.interval_ns as f64;
+        if !is_limited || rate >= self.largest_rate.get() {
+            self.largest_rate.take(self.rounds, rate);
+        }
+    }
+
+    fn look_for_policer(&mut self, loses: bool, is_limited: bool, now_ns: u64) {
+        if self.policer.rate().is_some() {
+            let counts = self.mode == Mode::ProbeBw && self.round_starts;
+            if counts && self.policer.is_over() {
+                self.probe_bandwidth(now_ns);
+            }
+            return;
+        }
+        let totals = self.totals;
+        if self.policer.sample(&totals, loses, is_limited, self.round_starts) {
+            self.pacing_gain = 1.0;
+        }
+    }
+
+    /// Returns the bandwidth-delay product times a gain, packets (`bbr_bdp`).
+    fn product(&self, rate: f64, gain: f64) -> f64 {
+        let Some(min_rtt_ns) = self.min_rtt_ns else {
+            return FIRST_WINDOW;
+        };
+        // without a packet more for the rounding of a whole number
+        (rate * min_rtt_ns as f64 * 1e-9 * gain - 1e-6).ceil()
+    }
+
+    /// Returns the packets in flight for so many in the network: there are some more at both ends
+    /// (`bbr_quantization_budget`).
+    fn with_ends(&self, packets: f64) -> f64 {
+        let even = 2.0 * ((packets + 3.0 * f64::from(burst(self.pacing_rate))) / 2.0).ceil();
+        if self.mode == Mode::ProbeBw && self.cycle == 0 {
+            return even + 2.0;
+        }
+        even
+    }
+
+    /// `bbr_inflight`.
+    fn target(&self, gain: f64) -> f64 {
+        self.with_ends(self.product(self.largest_rate.get(), gain))
+    }
+
+    /// Returns how many packets will be in the network when the next one leaves
+    /// (`bbr_packets_in_net_at_edt`).
+    fn at_next_departure(&self, window: &Window, in_flight: u32, now_ns: u64) -> f64 {
+        let mut packets = f64::from(in_flight);
+        if self.pacing_gain > 1.0 {
+            packets += f64::from(burst(self.pacing_rate));
+        }
+        let until_s = window.wait_ns(now_ns) as f64 * 1e-9;
+        (packets - (self.rate() * until_s).floor()).max(0.0)
+    }
+
+    /// `bbr_is_next_cycle_phase`.
+    fn is_phase_over(&self, window: &Window, flight: &InFlight, now_ns: u64) -> bool {
+        let elapsed_ns = self.totals.delivered_ns.saturating_sub(self.cycle_since_ns);
+        let is_full_length = self.min_rtt_ns.is_some_and(|min_ns| elapsed_ns > min_ns);
+        if self.pacing_gain == 1.0 {
+            return is_full_length;
+        }
+        let in_flight = self.at_next_departure(window, flight.before, now_ns);
+        if self.pacing_gain > 1.0 {
+            let is_reached = in_flight >= self.target(self.pacing_gain);
+            return is_full_length && (flight.lost > 0 || is_reached);
+        }
+        is_full_length || in_flight <= self.target(1.0)
+    }
+
+    fn advance_phase(&mut self) {
+        self.cycle = (self.cycle + 1) % CYCLE.len() as u8;
+        self.cycle_since_ns = self.totals.delivered_ns;
+    }
+
+    /// Begins PROBE_BW, in any phase but the second (`bbr_reset_probe_bw_mode`).
+    fn probe_bandwidth(&mut self, now_ns: u64) {
+        self.mode = Mode::ProbeBw;
+        self.cycle = 7 - (hash(now_ns) % 7) as u8;
+        self.advance_phase();
+    }
+
+    /// `bbr_reset_mode`.
+    fn go_on(&mut self, now_ns: u64) {
+        if self.is_full {
+            self.probe_bandwidth(now_ns);
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+
+    /// `bbr_check_full_bw_reached`.
+    fn check_full(&mut self, is_limited: bool) {
+        if self.is_full || !self.round_starts || is_limited {
+            return;
+        }
+        let rate = self.largest_rate.get();
+        if rate >= self.full_rate * FULL_GROWTH {
+            (self.full_rate, self.full_rounds) = (rate, 0);
+            return;
+        }
+        self.full_rounds += 1;
+        self.is_full = self.full_rounds >= FULL_ROUNDS;
+    }
+
+    /// `bbr_check_drain`.
+    fn check_drain(&mut self, window: &mut Window, flight: &InFlight, now_ns: u64) {
+        if self.mode == Mode::Startup && self.is_full {
+            self.mode = Mode::Drain;
+            window.ssthresh = self.target(1.0);
+        }
+        if self.mode == Mode::Drain
+            && self.at_next_departure(window, flight.now, now_ns) <= self.target(1.0)
+        {
+            self.probe_bandwidth(now_ns);
+        }
+    }
+
+    /// `bbr_update_min_rtt`.
+    fn update_min_rtt(
+        &mut self,
+        window: &mut Window,
+        flight: &InFlight,
+        of: &Delivery,
+        now_ns: u64,
+    ) {
+        let since_ns = *self.min_rtt_at_ns.get_or_insert(now_ns);
+        let is_old = now_ns > since_ns + MIN_RTT_COUNTS_NS;
+        if let Some(rtt_ns) = of.rtt_ns
+            && (is_old || self.min_rtt_ns.is_none_or(|min_ns| rtt_ns <= min_ns))
+        {
+            (self.min_rtt_ns, self.min_rtt_at_ns) = (Some(rtt_ns), Some(now_ns));
+        }
+        if is_old && !self.restarts && self.mode != Mode::ProbeRtt {
+            self.mode = Mode::ProbeRtt;
+            self.remember(window.cwnd);
+            self.probe_rtt_until_ns = None;
+            self.held_back = (of.delivered, of.delivered);
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.probe_round_trip(window, flight, of.delivered, now_ns);
+        }
+    }
+
+    fn probe_round_trip(
+        &mut self,
+        window: &mut Window,
+        flight: &InFlight,
+        delivered: u64,
+        now_ns: u64,
+    ) {
+        self.held_back.1 = delivered + u64::from(flight.now);
+        if self.probe_rtt_until_ns.is_none() {
+            if f64::from(flight.now) <= LEAST_WINDOW {
+                self.probe_rtt_until_ns = Some(now_ns + PROBE_RTT_NS);
+                self.probe_rtt_round_done = false;
+                self.round_end = delivered;
+            }
+            return;
+        }
+        self.probe_rtt_round_done |= self.round_starts;
+        if self.probe_rtt_round_done {
+            self.end_probe_rtt(window, now_ns);
+        }
+    }
+
+    /// `bbr_check_probe_rtt_done`.
+    fn end_probe_rtt(&mut self, window: &mut Window, now_ns: u64) {
+        if self.probe_rtt_until_ns.is_some_and(|until| now_ns > until) {
+            self.min_rtt_at_ns = Some(now_ns);
+            window.cwnd = window.cwnd.max(self.window_before);
+            self.go_on(now_ns);
+        }
+    }
+
+    /// `bbr_update_gains`.
+    fn update_gains(&mut self) {
+        (self.pacing_gain, self.window_gain) = match self.mode {
+            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
+            Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
+            Mode::ProbeBw if self.policer.rate().is_some() => (1.0, WINDOW_GAIN),
+            Mode::ProbeBw => (CYCLE[usize::from(self.cycle)], WINDOW_GAIN),
+            Mode::ProbeRtt => (1.0, 1.0),
+        };
+    }
+
+    /// `bbr_set_pacing_rate`: until the pipe is full the rate only grows.
+    fn update_pacing_rate(&mut self, window: f64, srtt_ns: u64, gain: f64) {
+        if self.pacing_rate == 0.0 {
+            self.pacing_rate = first_rate(window, srtt_ns);
+        }
+        let rate = self.rate() * gain * MARGIN;
+        if self.is_full || rate > self.pacing_rate {
+            self.pacing_rate = rate;
+        }
+    }
+
+    /// `bbr_set_cwnd`.
+    fn update_window(&mut self, window: &mut Window, ack: &Sample, flight: &InFlight) {
+        if ack.delivered > 0 {
+            window.cwnd = self.window_after(window.cwnd, ack, flight);
+        }
+        if self.mode == Mode::ProbeRtt {
+            window.cwnd = window.cwnd.min(LEAST_WINDOW);
+        }
+    }
+
+    fn window_after(&mut self, before: f64, ack: &Sample, flight: &InFlight) -> f64 {
+        let acked = f64::from(ack.delivered);
+        let window = self.window_in_recovery(before, ack, flight);
+        if self.conserves {
+            return window.max(f64::from(flight.now) + acked);
+        }
+        let rate = self.rate();
+        let more = if self.is_full {
+            self.aggregation.packets(rate)
+        } else {
+            0.0
+        };
+        let target = self.with_ends(self.product(rate, self.window_gain) + more);
+        let grown = if self.is_full {
+            (window + acked).min(target)
+        } else if window < target || (self.totals.delivered as f64) < FIRST_WINDOW {
+            window + acked
+        } else {
+            window
+        };
+        grown.max(LEAST_WINDOW)
+    }
+
+    /// `bbr_set_cwnd_to_recover_or_restore`.
+    fn window_in_recovery(&mut self, before: f64, ack: &Sample, flight: &InFlight) -> f64 {
+        let mut window = before;
+        if flight.lost > 0 {
+            window = (window - f64::from(flight.lost)).max(1.0);
+        }
+        let (was, is) = (self.phase, ack.phase);
+        if is == Phase::Recovery && was != Phase::Recovery {
+            self.conserves = true;
+            self.round_end = self.totals.delivered;
+            window = f64::from(flight.now + ack.delivered);
+        } else if repairs(was) && !repairs(is) {
+            window = window.max(self.window_before);
+            self.conserves = false;
+        }
+        self.phase = is;
+        window
+    }
+
+    /// Keeps the window before it is reduced (`bbr_save_cwnd`).
+    fn remember(&mut self, window: f64) {
+        let is_reduced = repairs(self.phase) || self.mode == Mode::ProbeRtt;
+        self.window_before = if is_reduced {
+            self.window_before.max(window)
+        } else {
+            window
+        };
+    }
+
+    /// `bbr_set_state`.
+    fn on_time_out(&mut self, lost: u32) {
+        self.phase = Phase::TimedOut;
+        self.full_rate = 0.0;
+        self.round_starts = true;
+        self.totals.lost += u64::from(lost);
+        self.look_for_policer(true, false, self.totals.delivered_ns);
+    }
+
+    /// The first packet after the application was idle (`bbr_cwnd_event`).
+    fn restart(&mut self, window: &mut Window, now_ns: u64) {
+        self.aggregation.begin(now_ns);
+        match self.mode {
+            Mode::ProbeBw => self.update_pacing_rate(window.cwnd, 0, 1.0),
+            Mode::ProbeRtt => self.end_probe_rtt(window, now_ns),
+            Mode::Startup | Mode::Drain => {}
+        }
+    }
+}
+
+fn repairs(phase: Phase) -> bool {
+    matches!(phase, Phase::Recovery | Phase::TimedOut)
+}
+
+/// A number that any change of `time_ns` changes altogether (the finaliser of SplitMix64).
+fn hash(time_ns: u64) -> u64 {
+    let mixed = (time_ns ^ (time_ns >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}

@@ -1,0 +1,148 @@
+//! What BBR estimates: the largest rate of late, and how many packets are acknowledged at once.
+
+use super::policer::Totals;
+
+/// Rounds in which a rate counts (`bbr_bw_rtts`).
+const ROUNDS: u32 = 10;
+
+/// Rounds after which a largest excess is forgotten: between once and twice as many
+/// (`bbr_extra_acked_win_rtts`), and the longest pause that is bridged (`bbr_extra_acked_max_us`).
+const EXCESS_ROUNDS: u8 = 5;
+const LONGEST_PAUSE_S: f64 = 0.1;
+
+/// Packets after which an epoch ends in any case (`bbr_ack_epoch_acked_reset_thresh`).
+const LONGEST_EPOCH: u64 = 1 << 20;
+
+/// The largest rate of the last rounds, by three values: the best, the best after it, and the best
+/// after that. When the first is too old the second takes its place (K. Nichols' filter; Linux:
+/// `lib/win_minmax.c`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LargestRate([(u32, f64); 3]);
+
+impl LargestRate {
+    pub fn get(&self) -> f64 {
+        self.0[0].1
+    }
+
+    pub fn take(&mut self, round: u32, rate: f64) {
+        let [best, second, third] = &mut self.0;
+        let latest = (round, rate);
+        if rate >= best.1 || round - third.0 > ROUNDS {
+            self.0 = [latest; 3];
+            return;
+        }
+        if rate >= second.1 {
+            (*second, *third) = (latest, latest);
+        } else if rate >= third.1 {
+            *third = latest;
+        }
+        let age = round - best.0;
+        if age > ROUNDS {
+            (*best, *second, *third) = (*second, *third, latest);
+            if round - best.0 > ROUNDS {
+                (*best, *second) = (*second, *third);
+            }
+        } else if second.0 == best.0 && age > ROUNDS / 4 {
+            // nothing better in a quarter of the time
+            (*second, *third) = (latest, latest);
+        } else if third.0 == second.0 && age > ROUNDS / 2 {
+            *third = latest;
+        }
+    }
+}
+
+/// How many more packets are acknowledged at times than the rate says, because ACKs come in bursts
+/// (`bbr_update_ack_aggregation`). The window must allow for them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Aggregation {
+    since_ns: u64,
+    acked: u64,
+    /// Largest excess, packets, of the present rounds and of those before.
+    excess: [f64; 2],
+    present: usize,
+    rounds: u8,
+}
+
+impl Aggregation {
+    pub fn begin(&mut self, now_ns: u64) {
+        (self.since_ns, self.acked) = (now_ns, 0);
+    }
+
+    pub fn update(&mut self, totals: &Totals, acked: u32, rate: f64, window: f64, new_round: bool) {
+        if new_round {
+            self.rounds += 1;
+            if self.rounds >= EXCESS_ROUNDS {
+                self.rounds = 0;
+                self.present = 1 - self.present;
+                self.excess[self.present] = 0.0;
+            }
+        }
+        let acked = u64::from(acked);
+        let elapsed_ns = totals.delivered_ns.saturating_sub(self.since_ns);
+        let mut expected = (rate * elapsed_ns as f64 * 1e-9).floor();
+        if self.acked as f64 <= expected || self.acked + acked >= LONGEST_EPOCH {
+            self.begin(totals.delivered_ns);
+            expected = 0.0;
+        }
+        self.acked += acked;
+        let excess = (self.acked as f64 - expected).min(window);
+        let largest = &mut self.excess[self.present];
+        *largest = largest.max(excess);
+    }
+
+    /// Returns the packets that the window gets more (`bbr_ack_aggregation_cwnd`).
+    pub fn packets(&self, rate: f64) -> f64 {
+        let excess = self.excess[0].max(self.excess[1]);
+        excess.min((rate * LONGEST_PAUSE_S).floor())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::MS;
+
+    #[test]
+    fn the_largest_rate_counts_for_ten_rounds() {
+        let mut largest = LargestRate::default();
+        largest.take(1, 100.0);
+        let after: Vec<f64> = (2..=13)
+            .map(|round| {
+                largest.take(round, 60.0);
+                largest.get()
+            })
+            .collect();
+        assert_eq!(after[..10], [100.0; 10]);
+        assert_eq!(after[10..], [60.0; 2]);
+        largest.take(14, 80.0);
+        assert_eq!(largest.get(), 80.0);
+    }
+
+    #[test]
+    fn it_is_between_the_last_rate_and_the_largest_of_ten_rounds() {
+        let mut largest = LargestRate::default();
+        let rates: Vec<f64> = (0..400_u64).map(|round| (super::super::hash(round) % 1000) as f64).collect();
+        for (round, rate) in rates.iter().enumerate() {
+            largest.take(round as u32, *rate);
+            let last = &rates[round.saturating_sub(10)..=round];
+            let exact = last.iter().copied().fold(0.0, f64::max);
+            assert!((*rate..=exact).contains(&largest.get()), "round {round}");
+        }
+    }
+
+    #[test]
+    fn bursts_of_acks_are_counted_above_the_rate() {
+        let mut aggregation = Aggregation::default();
+        // ten packets every 10 ms, at a rate of 1000 packets a second
+        for burst in 1..=100 {
+            let totals = Totals {
+                delivered_ns: burst * 10 * MS,
+                ..Totals::default()
+            };
+            aggregation.update(&totals, 10, 1000.0, 1000.0, false);
+        }
+        assert_eq!(aggregation.packets(1000.0), 10.0);
+        // at most what leaves in 100 ms
+        assert_eq!(aggregation.packets(50.0), 5.0);
+    }
+}
