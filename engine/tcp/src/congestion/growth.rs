@@ -5,7 +5,7 @@
 //! proportional rate reduction, time-outs and their end, idle times, and pacing.
 
 use super::window::Window;
-use super::{Control, Event, InFlight, Marks, Sample, Sent};
+use super::{Control, Event, InFlight, Marks, Sample};
 use crate::config::{Config, Variant};
 use crate::ns2;
 use crate::sender::Phase;
@@ -72,15 +72,6 @@ impl<L: Growth> Control for L {
     #[inline]
     fn count_marks(&mut self, marks: &Marks) {
         Growth::count_marks(self, marks);
-    }
-
-    #[inline]
-    fn on_sent(&mut self, window: &mut Window, sent: &Sent) {
-        if let Some(more) = &mut window.more
-            && !sent.probes_again
-        {
-            more.prr.on_sent();
-        }
     }
 
     #[inline]

@@ -112,6 +112,11 @@ impl Congestion {
 
     #[inline]
     pub fn on_sent(&mut self, sent: &Sent) {
+        if let Some(more) = &mut self.window.more
+            && !sent.probes_again
+        {
+            more.prr.on_sent();
+        }
         self.control.on_sent(&mut self.window, sent);
     }
 

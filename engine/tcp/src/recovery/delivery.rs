@@ -44,6 +44,7 @@ pub(super) struct Deliveries {
 
 impl Deliveries {
     /// Takes a packet that is sent, with `in_flight` packets before it (section 3.2).
+    #[inline(never)]
     pub fn on_sent(&mut self, now_ns: u64, seq: u32, in_flight: u32) {
         if self.records.is_empty() {
             (self.first_sent_ns, self.delivered_ns) = (now_ns, now_ns);
@@ -67,6 +68,7 @@ impl Deliveries {
 
     /// Takes a packet that is newly known to have arrived (section 3.3, UpdateRateSample), with the
     /// time when it was sent, ns, if it was sent only once.
+    #[inline(never)]
     pub fn on_arrival(&mut self, now_ns: u64, seq: u32, sent_once_ns: Option<u64>) {
         self.latest_once_ns = self.latest_once_ns.max(sent_once_ns);
         self.delivered += 1;
@@ -83,6 +85,7 @@ impl Deliveries {
     }
 
     /// Returns what an ACK that expects `next` says (section 3.3, GenerateRateSample).
+    #[inline(never)]
     pub fn sample(&mut self, now_ns: u64, next: u32, min_rtt_ns: u64) -> Delivery {
         while self.first < next && self.records.pop_front().is_some() {
             self.first += 1;

@@ -32,6 +32,11 @@ pub(crate) struct Lost {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flight {
     packets: VecDeque<Packet>,
+    /// When packets were sent, and their numbers, in this order; some are out of date. Kept only
+    /// while packets are missing: then what was sent before a packet that arrived is at the front.
+    sendings: Option<VecDeque<(u64, u32)>>,
+    /// No packet before this number is lost.
+    lost_from: u32,
     /// Number of packets of each fate.
     flying: u32,
     sacked: u32,
@@ -62,13 +67,23 @@ impl Flight {
     /// True if a packet may have been sent before `latest` (time, ns, and number), which arrived,
     /// and may not have arrived itself. If no packet is SACKed or was sent again, the first one was
     /// sent before all others.
-    pub fn may_miss(&self, latest: (u64, u32)) -> bool {
+    #[inline]
+    pub fn may_miss(&mut self, latest: (u64, u32)) -> bool {
         let is_before = |first: &Packet| (first.sent_ns, first.seq) < latest;
-        self.sacked > 0 || self.retransmitted > 0 || self.packets.front().is_some_and(is_before)
+        if self.sacked > 0 || self.retransmitted > 0 {
+            return true;
+        }
+        if self.sendings.is_some() {
+            self.sendings = None;
+        }
+        self.packets.front().is_some_and(is_before)
     }
 
     /// Records that a packet is sent: the next one, or one of those in flight again.
     pub fn send(&mut self, seq: u32, now_ns: u64) {
+        if self.sendings.is_some() {
+            self.note_sending(now_ns, seq);
+        }
         let first = self.packets.front().map_or(seq, |packet| packet.seq);
         if let Some(packet) = self.packets.get_mut((seq - first) as usize) {
             packet.sent_ns = now_ns;
@@ -83,6 +98,13 @@ impl Flight {
                 fate: Fate::Flying,
             });
             self.flying += 1;
+        }
+    }
+
+    #[cold]
+    fn note_sending(&mut self, now_ns: u64, seq: u32) {
+        if let Some(sendings) = &mut self.sendings {
+            sendings.push_back((now_ns, seq));
         }
     }
 
@@ -112,18 +134,70 @@ impl Flight {
     pub fn lose(&mut self, mut is_lost: impl FnMut(&Packet) -> bool) -> Lost {
         let mut lost = Lost::default();
         for place in 0..self.packets.len() {
-            let packet = &self.packets[place];
-            if packet.fate == Fate::Flying && is_lost(packet) {
-                lost.packets += 1;
-                lost.again |= packet.retransmitted;
-                self.turn(place as u32, Fate::Lost);
-            }
+            self.lose_if(place as u32, &mut lost, &mut is_lost);
         }
         lost
     }
 
+    /// The same, of the packets that were sent at this time or before.
+    pub fn lose_until(&mut self, sent_ns: u64, mut is_lost: impl FnMut(&Packet) -> bool) -> Lost {
+        let mut lost = Lost::default();
+        let mut sendings = match self.sendings.take() {
+            Some(sendings) => sendings,
+            None => self.in_order_of_time(),
+        };
+        while let Some((when_ns, seq)) = sendings.front()
+            && !self.is_flying_since(*when_ns, *seq)
+        {
+            sendings.pop_front();
+        }
+        for (when_ns, seq) in &sendings {
+            if *when_ns > sent_ns {
+                break;
+            }
+            if let Some(place) = self.place_of(*when_ns, *seq) {
+                self.lose_if(place, &mut lost, &mut is_lost);
+            }
+        }
+        self.sendings = Some(sendings);
+        lost
+    }
+
+    fn in_order_of_time(&self) -> VecDeque<(u64, u32)> {
+        let flying = self
+            .packets
+            .iter()
+            .filter(|packet| packet.fate == Fate::Flying);
+        let mut sendings: Vec<_> = flying.map(|packet| (packet.sent_ns, packet.seq)).collect();
+        sendings.sort_unstable();
+        sendings.into()
+    }
+
+    fn is_flying_since(&self, sent_ns: u64, seq: u32) -> bool {
+        let place = self.place_of(sent_ns, seq);
+        place.is_some_and(|at| self.packets[at as usize].fate == Fate::Flying)
+    }
+
+    fn lose_if(&mut self, place: u32, lost: &mut Lost, is_lost: &mut impl FnMut(&Packet) -> bool) {
+        let packet = &self.packets[place as usize];
+        if packet.fate == Fate::Flying && is_lost(packet) {
+            lost.packets += 1;
+            lost.again |= packet.retransmitted;
+            self.lost_from = self.lost_from.min(packet.seq);
+            self.turn(place, Fate::Lost);
+        }
+    }
+
+    /// Returns the place of a packet that was sent at this time and not again.
+    fn place_of(&self, sent_ns: u64, seq: u32) -> Option<u32> {
+        let place = seq.checked_sub(self.packets.front()?.seq)?;
+        let packet = self.packets.get(place as usize)?;
+        (packet.sent_ns == sent_ns).then_some(place)
+    }
+
     /// Marks all lost packets as in the network again.
     pub fn lose_none(&mut self) {
+        self.sendings = None;
         for place in 0..self.packets.len() {
             if self.packets[place].fate == Fate::Lost {
                 self.turn(place as u32, Fate::Flying);
@@ -132,12 +206,16 @@ impl Flight {
     }
 
     /// Returns the first packet that is considered lost.
-    pub fn first_lost(&self) -> Option<u32> {
+    pub fn first_lost(&mut self) -> Option<u32> {
         if self.lost == 0 {
             return None;
         }
+        let first = self.packets.front()?.seq;
+        let from = self.lost_from.saturating_sub(first) as usize;
         let lost = |packet: &&Packet| packet.fate == Fate::Lost;
-        self.packets.iter().find(lost).map(|packet| packet.seq)
+        let seq = self.packets.iter().skip(from).find(lost)?.seq;
+        self.lost_from = seq;
+        Some(seq)
     }
 
     fn turn(&mut self, place: u32, fate: Fate) {

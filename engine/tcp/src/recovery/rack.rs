@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::congestion::{Delivery, Event, InFlight};
 use crate::deadline::Deadline;
 use crate::quirks::Quirks;
-use crate::segment::{Ack, Segment};
+use crate::segment::{Ack, Block, Segment};
 use crate::sender::{Moment, Phase, Sender};
 
 /// Packets may be reordered by the shortest round-trip time divided by this number (RFC 8985,
@@ -35,6 +35,8 @@ pub(crate) struct Rack {
     /// The highest packet that arrived (RACK.fack).
     highest: u32,
     reordering_seen: bool,
+    /// Blocks that the last ACK with any reported.
+    known: [Block; 3],
     /// When packets that may still be reordered will count as lost.
     reorder_at: Deadline,
     /// What was delivered and when, if the congestion control asks for it.
@@ -79,6 +81,7 @@ impl Rack {
     }
 
     /// Notes that a packet is sent; returns how many were in flight before it.
+    #[inline]
     pub fn on_sent(&mut self, now_ns: u64, seq: u32) -> u32 {
         let in_flight = self.flight.flying();
         if let Some(deliveries) = &mut self.deliveries {
@@ -88,6 +91,7 @@ impl Rack {
         in_flight
     }
 
+    #[inline]
     fn sample(&mut self, now_ns: u64, next: u32) -> Option<Delivery> {
         let min_rtt_ns = self.min_rtt_ns.unwrap_or(0);
         let deliveries = self.deliveries.as_mut()?;
@@ -136,12 +140,30 @@ impl Rack {
         }
     }
 
+    #[inline]
     fn learn_out_of_order(&mut self, ack: &Ack, take: &mut impl FnMut(&mut Rack, Packet)) {
+        // the first block is the most recent
+        if !ack.sack[0].is_empty() {
+            self.learn_blocks(ack, take);
+        }
+    }
+
+    fn learn_blocks(&mut self, ack: &Ack, take: &mut impl FnMut(&mut Rack, Packet)) {
+        let known = std::mem::replace(&mut self.known, ack.sack);
         let mut blocks = ack.sack;
         blocks.sort_unstable_by_key(|block| block.start);
-        for seq in blocks.into_iter().flat_map(|block| block.start..block.end) {
-            if let Some(packet) = self.flight.sack(seq) {
-                take(self, packet);
+        for block in blocks {
+            let mut seq = block.start;
+            while seq < block.end {
+                let within = |other: &&Block| (other.start..other.end).contains(&seq);
+                if let Some(other) = known.iter().find(within) {
+                    seq = other.end;
+                    continue;
+                }
+                if let Some(packet) = self.flight.sack(seq) {
+                    take(self, packet);
+                }
+                seq += 1;
             }
         }
     }
@@ -172,11 +194,13 @@ impl Rack {
 
     /// Marks as lost the packets that were sent before one that arrived, and whose time for
     /// reordering has passed (RFC 8985, section 6.2, steps 4 and 5).
-    fn find_lost(&mut self, config: &Config, now_ns: u64, srtt_ns: u64, recovers: bool) -> Lost {
-        self.reorder_at = Deadline::NONE;
-        let Some(latest) = self.latest.filter(|at| self.flight.may_miss(*at)) else {
-            return Lost::default();
-        };
+    fn find_lost(
+        &mut self,
+        config: &Config,
+        now_ns: u64,
+        latest: (u64, u32),
+        (srtt_ns, recovers): (u64, bool),
+    ) -> Lost {
         let enough = recovers || self.flight.sacked() >= DUPLICATE_THRESHOLD;
         let window_ns = if enough && !self.reordering_seen {
             0
@@ -186,7 +210,7 @@ impl Rack {
         };
         let mut last_due_ns = None;
         let (rtt_ns, flight) = (self.rtt_ns, &mut self.flight);
-        let lost = flight.lose(|packet| {
+        let lost = flight.lose_until(latest.0, |packet| {
             if (packet.sent_ns, packet.seq) >= latest {
                 return false;
             }
@@ -416,17 +440,31 @@ pub(crate) fn on_more(sender: &mut Sender, config: &Config) {
     }
 }
 
+#[inline]
 fn find_lost<F>(sender: &mut Sender, moment: &Moment<F>) -> Lost {
+    let rack = sender.rack();
+    rack.reorder_at = Deadline::NONE;
+    let Some(latest) = rack.latest else {
+        return Lost::default();
+    };
+    if !rack.flight.may_miss(latest) {
+        return Lost::default();
+    }
     let srtt_ns = sender.rto.srtt_ns(moment.config);
     let recovers = is_repairing(sender);
     let (config, now_ns) = (moment.config, moment.now_ns);
-    sender.rack().find_lost(config, now_ns, srtt_ns, recovers)
+    let rack = sender.rack();
+    rack.find_lost(config, now_ns, latest, (srtt_ns, recovers))
 }
 
 /// Begins recovery if packets are lost that no reduction covers; after a time-out these are
 /// retransmissions, as in Linux. Otherwise the window would go on growing, and most packets that it
 /// allows could be lost again and again.
+#[inline]
 fn begin_recovery<F>(sender: &mut Sender, moment: &Moment<F>, found: Lost) {
+    if found.packets == 0 && !sender.rack().flight.has_lost() {
+        return;
+    }
     let went_down = goes_down_by_mark(sender, &moment.config.quirks);
     if sender.phase == Phase::TimedOut && found.again {
         sender.phase = Phase::Open;
@@ -440,6 +478,7 @@ fn begin_recovery<F>(sender: &mut Sender, moment: &Moment<F>, found: Lost) {
 
 impl Sender {
     /// Returns the state of a sender that recovers by times.
+    #[inline]
     pub(crate) fn rack(&mut self) -> &mut Rack {
         self.rack.as_mut().expect("it recovers by times")
     }
