@@ -59,7 +59,7 @@ CASES = [
     ),
     (
         changed("flows.0.tcp.congestion_control", "vegas"),
-        "flows.0.tcp.congestion_control = 'vegas' must be one of reno, cubic, dctcp; "
+        "flows.0.tcp.congestion_control = 'vegas' must be one of reno, cubic, dctcp, bbr; "
         "sluice testbed --congestion-control vegas uses the kernel's, where it has it",
     ),
     (
@@ -202,7 +202,7 @@ CASES = [
     (
         changed("flows.0.tcp", {"windows": 3}),
         "flows.0.tcp.windows is not a field; there are variant, "
-        "congestion_control, like, receiver_window, ecn, packet_bytes, "
+        "congestion_control, like, receiver_window, ecn, pacing, packet_bytes, "
         "ack_bytes, initial_window, min_rto_s, initial_rto_s, tick_s, "
         "delayed_ack_s",
     ),
