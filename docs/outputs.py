@@ -12,17 +12,23 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+import polars as pl
+
 from sluicegate.advice.question import Direction, Question
 from sluicegate.advice.rows import CaseRow, PreferRow, SettingRow
 from sluicegate.advice.score import COSTS
 from sluicegate.estimate import Measure
 from sluicegate.measures import DEFINITIONS
 from sluicegate.papers.claims import Claim
+from sluicegate.router_records import SCHEMA as ROUTER
+from sluicegate.router_records import UNKNOWN
 from sluicegate.stability.rows import EquilibriumRow, LoopRow, RecommendedRow
 from sluicegate.trace.trace import FLOW_COLUMNS, LINK_COLUMNS
 from sluicegate.traffic.fit import Row
 
 Schema = dict[str, Any]
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 # a number that is not finite is written as null
 _NAMES: dict[Any, list[str]] = {
@@ -46,7 +52,7 @@ def _type(of: Any, meaning: str = "") -> Schema:
 
 def _object(meaning: str, required: Mapping[str, Schema], **optional: Schema) -> Schema:
     return {
-        "description": meaning,
+        **({"description": meaning} if meaning else {}),
         "type": "object",
         "properties": {**required, **optional},
         "required": list(required),
@@ -55,7 +61,8 @@ def _object(meaning: str, required: Mapping[str, Schema], **optional: Schema) ->
 
 
 def _list(of: Schema, meaning: str) -> Schema:
-    return {"description": meaning, "type": "array", "items": of}
+    told = {"description": meaning} if meaning else {}
+    return {**told, "type": "array", "items": of}
 
 
 def _row(of: type, meaning: str) -> Schema:
@@ -414,16 +421,43 @@ _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
 }
 
 
+def _column(of: Any) -> Schema:
+    """Return the schema of a column's values."""
+    match of:
+        case pl.Struct(fields=parts):
+            return _object("", {each.name: _column(each.dtype) for each in parts})
+        case pl.List(inner=inner):
+            return _list(_column(inner), "")
+        case _:
+            return {"type": {pl.Int64: "integer", pl.Float64: "number", pl.String: "string"}[of]}
+
+
+def _router() -> Schema:
+    """Return the schema of a line of `sluiced run --jsonl`; `--json` has no intervals."""
+    columns: dict[str, Schema] = {
+        name: _type(ROUTER[name].to_python() | None) if name in UNKNOWN else _column(of)
+        for name, of in ROUTER.items()
+    }
+    columns["version"] = {"description": "Of this schema.", "const": 1}
+    interval = columns.pop("interval")
+    return _object(
+        "`sluiced run --jsonl`: what a link has counted since the start, and in an interval. The "
+        "fields are those of `Line` in gate/src/telemetry/record.rs, which says what each is.",
+        columns,
+        interval=interval,
+    )
+
+
 def schemas() -> dict[str, Schema]:
     """Return the schema of each kind of output, by its name: the output's field `schema`."""
-    made = {}
+    made = {"router": {"$schema": _DIALECT, "title": "Sluicegate: router", **_router()}}
     for name, (meaning, required, optional) in _OUTPUTS.items():
         head = {
             "sluicegate": _type(str, "The version that wrote it."),
             "schema": {"description": "Which schema this is.", "const": name},
         }
         made[name] = {
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$schema": _DIALECT,
             "title": f"Sluicegate: {name}",
             **_object(meaning, {**head, **required}, **optional),
         }

@@ -22,17 +22,25 @@ _MEASURES: dict[str, pl.DataType | type[pl.DataType]] = {
     "drops": pl.Struct(dict.fromkeys(("early", "forced", "overflow", "both"), pl.Int64)),
     "marked": pl.Int64,
     "queue_mean": pl.Float64,
-    "queue_max": pl.Int64,
+    **dict.fromkeys(("queue_max", "queue_packet_ns"), pl.Int64),
     "sojourn_ms": _TIMES,
+    "sojourn_sum_ns": pl.Int64,
     "delay_ms": _TIMES,
+    "delay_sum_ns": pl.Int64,
 }
 _DISTRIBUTIONS = ("queue", "sojourn", "delay", "lateness")
 _PAIRS = pl.List(pl.List(pl.Int64))
-# what every line has
+# of the columns, those that have no value where it is unknown, or where there is none
+UNKNOWN = (
+    *("limit_bytes", "qdisc", "average_queue", "drop_probability"),
+    *("kernel_held", "kernel_queue_drops", "kernel_buffer_drops"),
+)
+# what every line has, of former versions, too
 _ALWAYS = ("link", "time_s", "arrivals", "lost", "marked", "sojourn_ms", "delay_ms", "lateness_ms")
 # in the order of the lines
-_SCHEMA = pl.Schema(
+SCHEMA = pl.Schema(
     {
+        "version": pl.Int64,
         **_MEASURES,
         "link": pl.String,
         **dict.fromkeys(("rate_bps", "overhead_bytes", "limit", "limit_bytes"), pl.Int64),
@@ -42,6 +50,7 @@ _SCHEMA = pl.Schema(
         **dict.fromkeys(("average_queue", "drop_probability"), pl.Float64),
         **dict.fromkeys(("released", "left_at_end"), pl.Int64),
         "lateness_ms": _TIMES,
+        "lateness_sum_ns": pl.Int64,
         **dict.fromkeys(("unreadable", "unmarkable", "id_gaps", "overruns"), pl.Int64),
         **dict.fromkeys(("refused_verdicts", "kernel_held", "kernel_queue_drops"), pl.Int64),
         "kernel_buffer_drops": pl.Int64,
@@ -49,6 +58,7 @@ _SCHEMA = pl.Schema(
             {
                 **_MEASURES,
                 "lateness_ms": _TIMES,
+                "lateness_sum_ns": pl.Int64,
                 "flows": _FLOWS,
                 **{f"{name}_distribution_ns": _PAIRS for name in _DISTRIBUTIONS},
             }
@@ -74,9 +84,9 @@ def read_router_records(path: Path | str) -> pl.DataFrame:
     lines = Path(path).read_bytes()
     whole = lines[: lines.rfind(b"\n") + 1]
     if not whole:
-        return pl.DataFrame(schema=_SCHEMA)
+        return pl.DataFrame(schema=SCHEMA)
     try:
-        frame = pl.read_ndjson(whole, schema=_SCHEMA)
+        frame = pl.read_ndjson(whole, schema=SCHEMA)
     except pl.exceptions.PolarsError as error:
         raise SluiceError(
             f"{path}: must have been written by sluiced run --jsonl: {error}"

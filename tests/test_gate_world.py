@@ -383,7 +383,7 @@ def line(clock_ns, interval=(), link="forward", **counts):
     given = {"link": link, "clock_ns": clock_ns, "time_s": clock_ns / 1e9, **none, **counts}
     given |= {"average_queue": None, "drop_probability": 0.5}
     given["drops"] = {"early": 0, "forced": given["lost"], "overflow": 0, "both": 0}
-    given["sojourn_ms"] = given["delay_ms"] = {"mean": 3.0}
+    given["sojourn_sum_ns"] = given["delay_sum_ns"] = 3_000_000 * given["sent"]
     names = ("queue", "sojourn", "delay")
     given["interval"] = {f"{name}_distribution_ns": list(interval) for name in names}
     return json.dumps(given)

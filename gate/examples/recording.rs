@@ -24,7 +24,7 @@ use sluice_gate::{
     packet::flows::Flows,
     router::{Router, data_plane::DataPlane},
     settings::Settings,
-    telemetry::{Record, Telemetry, endpoint::Endpoint},
+    telemetry::{Telemetry, endpoint::Endpoint, record::Record},
 };
 
 /// Packets of a turn, as many as the router reads at a time; turns of a part; turns of a record.

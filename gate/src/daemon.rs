@@ -25,7 +25,7 @@ use crate::{
     router::{data_plane::DataPlane, snapshot::NAMES},
     say,
     settings::{Settings, SettingsError},
-    telemetry::{Record, Telemetry, endpoint::Endpoint, summary},
+    telemetry::{Telemetry, endpoint::Endpoint, record::Record, summary},
 };
 
 /// Longest wait between two checks for a finished reload, ns.

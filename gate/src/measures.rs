@@ -1,7 +1,7 @@
 //! Counts and times of a link.
 
 use hdrhistogram::Histogram;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 use sluice_aqm::Verdict;
 
 /// Longest time that is recorded, an hour; longer ones count as this one.
@@ -98,16 +98,41 @@ impl Times {
             .collect()
     }
 
-    /// Mean and quantiles, ms.
-    pub fn json(&self) -> Value {
-        json!({
-            "mean": self.mean_ms(),
-            "p50": self.quantile_ms(0.5),
-            "p90": self.quantile_ms(0.9),
-            "p99": self.quantile_ms(0.99),
-            "max": self.histogram.max() as f64 / 1e6,
-        })
+    /// Returns the sum of all times, ns; at most what a record has room for.
+    pub fn sum_ns(&self) -> u64 {
+        bounded(self.sum_ns)
     }
+
+    /// Returns mean and quantiles, ms.
+    pub fn figures(&self) -> TimeFigures {
+        TimeFigures {
+            mean: self.mean_ms(),
+            p50: self.quantile_ms(0.5),
+            p90: self.quantile_ms(0.9),
+            p99: self.quantile_ms(0.99),
+            max: self.histogram.max() as f64 / 1e6,
+        }
+    }
+}
+
+/// Mean and quantiles of times, ms.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TimeFigures {
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 90 % are not longer.
+    pub p90: f64,
+    /// 99 % are not longer.
+    pub p99: f64,
+    /// The longest.
+    pub max: f64,
+}
+
+/// Returns a sum as a record has it: readers have signed numbers of 64 bits.
+fn bounded(sum: u128) -> u64 {
+    sum.min(i64::MAX as u128) as u64
 }
 
 /// Returns cumulative counts.
@@ -171,9 +196,13 @@ impl Measures {
 
     /// Returns the mean number of packets that waited.
     pub fn queue_mean(&self) -> f64 {
+        self.queue_packet_ns() as f64 / self.until_ns.max(1) as f64
+    }
+
+    /// Returns the integral of the queue over time, packets times ns.
+    fn queue_packet_ns(&self) -> u128 {
         let packets_ns = self.queue_ns.iter().zip(0_u128..);
-        let sum: u128 = packets_ns.map(|(ns, k)| u128::from(*ns) * k).sum();
-        sum as f64 / self.until_ns.max(1) as f64
+        packets_ns.map(|(ns, k)| u128::from(*ns) * k).sum()
     }
 
     /// Returns for each bound, packets, how long at most that many packets waited, ns. The bounds
@@ -232,37 +261,86 @@ impl Measures {
         }
     }
 
-    /// Returns the distributions as pairs: the queue as packets and ns, sojourn and delay as ns and
-    /// packets. Pairs with a count of 0 are left out.
-    pub fn distributions(&self) -> [(&'static str, Value); 3] {
-        let queue = self.queue_ns.iter().enumerate();
-        let queue: Vec<_> = queue.filter(|(_, ns)| **ns > 0).collect();
-        [
-            ("queue_distribution_ns", json!(queue)),
-            ("sojourn_distribution_ns", json!(self.sojourn.counts())),
-            ("delay_distribution_ns", json!(self.delay.counts())),
-        ]
+    /// Returns how long k packets waited: pairs of k and ns, without those of 0 ns.
+    pub fn queue_times(&self) -> Vec<(u64, u64)> {
+        let queue = (0..).zip(self.queue_ns.iter().copied());
+        queue.filter(|(_, ns)| *ns > 0).collect()
     }
 
-    /// Returns all measures as JSON, times in ms.
-    pub fn json(&self) -> Value {
-        let losses = self.losses().into_iter();
-        let losses = losses.map(|(name, count)| (name.to_owned(), json!(count)));
-        json!({
-            "time_s": self.until_ns as f64 / 1e9,
-            "arrivals": self.arrivals,
-            "arrived_bytes": self.arrived_bytes,
-            "sent": self.sent,
-            "sent_bytes": self.sent_bytes,
-            "lost": self.lost(),
-            "drops": Value::Object(losses.collect()),
-            "marked": self.marked(),
-            "queue_mean": self.queue_mean(),
-            "queue_max": self.queue_max,
-            "sojourn_ms": self.sojourn.json(),
-            "delay_ms": self.delay.json(),
-        })
+    /// Returns all measures as records have them.
+    pub fn figures(&self) -> Figures {
+        let of = |verdict: Verdict| self.verdicts[verdict as usize];
+        Figures {
+            time_s: self.until_ns as f64 / 1e9,
+            arrivals: self.arrivals,
+            arrived_bytes: self.arrived_bytes,
+            sent: self.sent,
+            sent_bytes: self.sent_bytes,
+            lost: self.lost(),
+            drops: Drops {
+                early: of(Verdict::DropEarly),
+                forced: of(Verdict::DropForced),
+                overflow: of(Verdict::DropOverflow),
+                both: of(Verdict::DropBoth),
+            },
+            marked: self.marked(),
+            queue_mean: self.queue_mean(),
+            queue_max: self.queue_max,
+            queue_packet_ns: bounded(self.queue_packet_ns()),
+            sojourn_ms: self.sojourn.figures(),
+            sojourn_sum_ns: self.sojourn.sum_ns(),
+            delay_ms: self.delay.figures(),
+            delay_sum_ns: self.delay.sum_ns(),
+        }
     }
+}
+
+/// All measures, as records have them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Time up to which all is counted, s.
+    pub time_s: f64,
+    /// Packets that arrived.
+    pub arrivals: u64,
+    /// Bytes of IP that arrived.
+    pub arrived_bytes: u64,
+    /// Packets whose transmission began.
+    pub sent: u64,
+    /// Bytes of IP that were sent.
+    pub sent_bytes: u64,
+    /// Packets lost.
+    pub lost: u64,
+    /// Packets lost, by reason.
+    pub drops: Drops,
+    /// Packets marked.
+    pub marked: u64,
+    /// Mean number of packets that waited.
+    pub queue_mean: f64,
+    /// Most packets that waited.
+    pub queue_max: u64,
+    /// Integral of the queue over time, packets times ns.
+    pub queue_packet_ns: u64,
+    /// Times from arrival until transmission starts, ms.
+    pub sojourn_ms: TimeFigures,
+    /// Their sum, ns.
+    pub sojourn_sum_ns: u64,
+    /// Times from arrival until transmission ends, ms.
+    pub delay_ms: TimeFigures,
+    /// Their sum, ns.
+    pub delay_sum_ns: u64,
+}
+
+/// Packets lost for each reason.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Drops {
+    /// By the AQM, by chance or control.
+    pub early: u64,
+    /// By the AQM, for certain.
+    pub forced: u64,
+    /// By a full buffer.
+    pub overflow: u64,
+    /// By both at once.
+    pub both: u64,
 }
 
 #[cfg(test)]
@@ -275,8 +353,8 @@ mod tests {
         for (now_ns, waiting) in [(10, 0), (30, 4), (40, 2)] {
             measures.hold(now_ns, waiting);
         }
-        let [(_, queue), ..] = measures.distributions();
-        assert_eq!(queue, json!([[0, 10], [2, 10], [4, 20]]));
+        assert_eq!(measures.queue_times(), [(0, 10), (2, 10), (4, 20)]);
+        assert_eq!(measures.figures().queue_packet_ns, 100);
         // (0 x 10 + 4 x 20 + 2 x 10) / 40
         assert_eq!((measures.queue_mean(), measures.queue_max), (2.5, 4));
     }

@@ -124,8 +124,8 @@ pub fn run(options: &ReplayOptions) -> Result<(), Failure> {
         return Err(Failure(wrong));
     }
     let written = options.json.as_ref().map_or(Ok(()), |path| {
-        let json = format!("{:#}\n", measures.json());
-        write_whole(&create(path)?, path, json.as_bytes())
+        let text = serde_json::to_string_pretty(&measures.figures()).expect("numbers");
+        write_whole(&create(path)?, path, format!("{text}\n").as_bytes())
     });
     let printed = print(&format!(
         "{}\n{}",

@@ -7,7 +7,6 @@ use std::{
 };
 
 use nix::net::if_::if_nametoindex;
-use serde_json::Value;
 
 use crate::{
     Failure,
@@ -16,7 +15,7 @@ use crate::{
     cli::{Address, CheckOptions},
     machine::interface_queue::InterfaceQueue,
     print,
-    telemetry::endpoint,
+    telemetry::{endpoint, record::Line},
 };
 
 /// Time between two looks at the interface's queue.
@@ -50,16 +49,16 @@ pub fn watch(options: &CheckOptions, for_s: f64) -> Result<bool, Failure> {
     }
     let mut is_here = false;
     for link in 0..records[0].len() {
-        let records: Vec<&Value> = records.iter().filter_map(|all| all.get(link)).collect();
+        let records: Vec<&Line> = records.iter().filter_map(|all| all.get(link)).collect();
         let mut seen = seen(&records);
-        let name = records[0]["link"].as_str().unwrap_or_default();
+        let name = &records[0].link;
         let unread = looks.unread.get(link).and_then(|looks| mean(looks));
         seen.unread = unread.or(seen.unread);
         // names of kinds are the same in all namespaces, and a daemon's kind serves one interface
         seen.is_of_interface = looks
             .behind
             .iter()
-            .any(|look| records[0]["qdisc"] == look.kind);
+            .any(|look| records[0].qdisc.as_ref() == Some(&look.kind));
         // packets that enter by the interface leave by another one
         if name == "forward" && !looks.behind.is_empty() && !seen.is_of_interface {
             let packets: Vec<f64> = looks.behind.iter().map(|look| look.packets).collect();
@@ -82,7 +81,7 @@ pub fn watch(options: &CheckOptions, for_s: f64) -> Result<bool, Failure> {
 }
 
 /// Returns the records of a daemon's links.
-fn ask(address: &Address) -> Result<Vec<Value>, Failure> {
+fn ask(address: &Address) -> Result<Vec<Line>, Failure> {
     let answer = endpoint::ask(address).map_err(|error| error.to_string());
     let records = answer.and_then(|text| endpoint::parse(&text));
     records.map_err(|what| {
@@ -93,7 +92,7 @@ fn ask(address: &Address) -> Result<Vec<Value>, Failure> {
     })
 }
 
-fn first_records(address: &Address) -> Result<Vec<Value>, Failure> {
+fn first_records(address: &Address) -> Result<Vec<Line>, Failure> {
     let begun = Instant::now();
     loop {
         match ask(address) {
@@ -104,12 +103,12 @@ fn first_records(address: &Address) -> Result<Vec<Value>, Failure> {
 }
 
 /// Returns an error if a cable cannot be watched, or is not this daemon's.
-fn refuse_others(options: &CheckOptions, records: &[Value]) -> Result<(), Failure> {
+fn refuse_others(options: &CheckOptions, records: &[Line]) -> Result<(), Failure> {
     let Some(cable) = &options.tun else {
         return Ok(());
     };
     let (names, near) = (cable.join(" "), &cable[0]);
-    if records.iter().any(|record| record["qdisc"].is_string()) {
+    if records.iter().any(|record| record.qdisc.is_some()) {
         return Err(Failure(format!(
             "the daemon at {} is a qdisc of the kernel, and takes no packets from --tun {names}: \
              leave that out, and name the interface before which it stands: --interface NAME",
@@ -133,7 +132,7 @@ fn refuse_others(options: &CheckOptions, records: &[Value]) -> Result<(), Failur
              daemon in another one is found by --metrics unix:PATH"
         )));
     }
-    if records.iter().any(|record| record["kernel_held"].is_u64()) {
+    if records.iter().any(|record| record.kernel_held.is_some()) {
         return Err(Failure(format!(
             "the daemon at {} takes packets from a queue of the kernel, not from --tun {names}: \
              leave that out, and name the interface before which it stands: --interface NAME",

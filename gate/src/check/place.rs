@@ -1,8 +1,6 @@
 //! Finds where a queue builds from the records of a link: `sluiced check --watch`.
 
-use serde_json::Value;
-
-use crate::{backends::nfqueue, cli::CheckOptions};
+use crate::{backends::nfqueue, cli::CheckOptions, telemetry::record::Line};
 
 /// A link that was busy for this share of the time was the bottleneck.
 const BUSY: f64 = 0.9;
@@ -62,29 +60,33 @@ pub(crate) fn mean(numbers: &[f64]) -> Option<f64> {
 }
 
 /// Returns what happened between the first and the last record of a link.
-pub(crate) fn seen(records: &[&Value]) -> Seen {
+pub(crate) fn seen(records: &[&Line]) -> Seen {
     let (first, last) = (records[0], records[records.len() - 1]);
-    let of = |record: &Value, name: &str| record[name].as_f64().unwrap_or_default();
-    let more = |name: &str| of(last, name) - of(first, name);
-    let time_s = more("time_s").max(1e-9);
-    let overhead = of(last, "overhead_bytes");
-    let sum = |record: &Value, name: &str| of(record, "sent") * of(&record[name], "mean");
-    let mean_of = |name: &str| (sum(last, name) - sum(first, name)) / more("sent").max(1.0);
-    let queue = |record: &Value| of(record, "time_s") * of(record, "queue_mean");
-    let unread = |record: &&Value| {
-        let gone = of(record, "released") + of(record, "lost");
-        let held = record["kernel_held"].as_f64()?;
-        Some((held - (of(record, "arrivals") - gone)).max(0.0))
+    let (before, after) = (&first.figures, &last.figures);
+    let time_s = (after.time_s - before.time_s).max(1e-9);
+    let overhead = u64::from(last.overhead_bytes);
+    // a daemon that was started anew counts from 0
+    let more = u64::saturating_sub;
+    let sent = more(after.sent, before.sent);
+    let mean_ms = |sum_ns: u64| sum_ns as f64 / 1e6 / sent.max(1) as f64;
+    let bps = |bytes: u64, packets: u64| 8.0 * (bytes + overhead * packets) as f64 / time_s;
+    let unread = |record: &&Line| {
+        let gone = record.released + record.figures.lost;
+        let waiting = record.figures.arrivals.saturating_sub(gone);
+        Some(record.kernel_held?.saturating_sub(waiting) as f64)
     };
     let unread: Option<Vec<f64>> = records.iter().map(unread).collect();
     Seen {
-        is_qdisc: last["qdisc"].is_string(),
-        rate_bps: of(last, "rate_bps"),
-        arrived_bps: 8.0 * (more("arrived_bytes") + overhead * more("arrivals")) / time_s,
-        sent_bps: 8.0 * (more("sent_bytes") + overhead * more("sent")) / time_s,
-        queue: (queue(last) - queue(first)) / time_s,
-        sojourn_ms: mean_of("sojourn_ms"),
-        lateness_ms: mean_of("lateness_ms"),
+        is_qdisc: last.qdisc.is_some(),
+        rate_bps: last.rate_bps as f64,
+        arrived_bps: bps(
+            more(after.arrived_bytes, before.arrived_bytes),
+            more(after.arrivals, before.arrivals),
+        ),
+        sent_bps: bps(more(after.sent_bytes, before.sent_bytes), sent),
+        queue: more(after.queue_packet_ns, before.queue_packet_ns) as f64 / 1e9 / time_s,
+        sojourn_ms: mean_ms(more(after.sojourn_sum_ns, before.sojourn_sum_ns)),
+        lateness_ms: mean_ms(more(last.lateness_sum_ns, first.lateness_sum_ns)),
         unread: unread.as_deref().and_then(mean),
         ..Seen::default()
     }
@@ -166,9 +168,8 @@ impl Seen {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::measures::Figures;
 
     /// Returns the place for a link of 10 Mbit/s.
     fn link(sent_bps: f64, queue: f64, unread: f64, behind: Option<f64>) -> Place {
@@ -224,18 +225,28 @@ mod tests {
 
     #[test]
     fn records_count_from_the_start_and_the_time_between_them_is_judged() {
-        let record = |time_s: f64, packets: u64, queue_mean: f64, sojourn: f64, held: u64| {
-            json!({
-                "time_s": time_s, "rate_bps": 10e6, "overhead_bytes": 38,
-                "arrivals": packets, "arrived_bytes": 1000 * packets, "lost": 0,
-                "sent": packets, "sent_bytes": 1000 * packets, "released": packets,
-                "queue_mean": queue_mean, "sojourn_ms": {"mean": sojourn}, "kernel_held": held,
-                "lateness_ms": {"mean": sojourn / 2.0},
-            })
-        };
+        let record =
+            |time_s: f64, packets: u64, queue_mean: f64, sojourn_ms: u64, held: u64| Line {
+                figures: Figures {
+                    time_s,
+                    arrivals: packets,
+                    arrived_bytes: 1000 * packets,
+                    sent: packets,
+                    sent_bytes: 1000 * packets,
+                    queue_packet_ns: (queue_mean * time_s * 1e9) as u64,
+                    sojourn_sum_ns: packets * sojourn_ms * 1_000_000,
+                    ..Figures::default()
+                },
+                rate_bps: 10_000_000,
+                overhead_bytes: 38,
+                released: packets,
+                lateness_sum_ns: packets * sojourn_ms * 500_000,
+                kernel_held: Some(held),
+                ..Line::default()
+            };
         // 500 packets in 2 s, with a mean queue of 8 packets and a sojourn of 6 ms
-        let first = record(2.0, 500, 4.0, 2.0, 0);
-        let last = record(4.0, 1000, 6.0, 4.0, 10);
+        let first = record(2.0, 500, 4.0, 2, 0);
+        let last = record(4.0, 1000, 6.0, 4, 10);
         let seen = seen(&[&first, &last]);
         assert_eq!(seen.sent_bps, 8.0 * 500.0 * 1038.0 / 2.0);
         assert_eq!(
@@ -243,7 +254,7 @@ mod tests {
             (8.0, 6.0, Some(5.0))
         );
         assert_eq!(seen.lateness_ms, 3.0);
-        let cable = json!({"kernel_held": null});
+        let cable = Line::default();
         assert_eq!(super::seen(&[&cable]).unread, None);
     }
 }

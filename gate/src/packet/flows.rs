@@ -10,7 +10,7 @@ use std::{
 };
 
 use datasketches::frequencies::{ErrorType, FrequentItemsSketch};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 use sluice_capture::Packet;
 
 /// Places of the table, a power of two; three quarters of them are used at most. The bound of the
@@ -118,18 +118,40 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Returns everything as JSON.
-    pub fn json(&self) -> Value {
+    /// Returns everything as records have it.
+    pub fn figures(&self) -> ShareFigures {
         let heaviest = self.heaviest.iter();
-        let heaviest: Vec<Value> = heaviest
-            .map(|(flow, bytes)| json!({"flow": flow.to_string(), "bytes": bytes}))
-            .collect();
-        json!({
-            "bytes": self.bytes,
-            "error_bytes": self.error_bytes,
-            "heaviest": heaviest,
-        })
+        ShareFigures {
+            bytes: self.bytes,
+            error_bytes: self.error_bytes,
+            heaviest: heaviest
+                .map(|(flow, bytes)| FlowFigures {
+                    flow: flow.to_string(),
+                    bytes: *bytes,
+                })
+                .collect(),
+        }
     }
+}
+
+/// The heaviest flows, as records have them; see [`Shares`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ShareFigures {
+    /// Bytes of all flows.
+    pub bytes: u64,
+    /// A flow may have up to this many more bytes than reported.
+    pub error_bytes: u64,
+    /// The heaviest first.
+    pub heaviest: Vec<FlowFigures>,
+}
+
+/// A flow in [`ShareFigures`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FlowFigures {
+    /// Its addresses, ports and protocol in words.
+    pub flow: String,
+    /// A lower bound of its bytes.
+    pub bytes: u64,
 }
 
 #[cfg(test)]
@@ -161,14 +183,15 @@ mod tests {
         }
         let shares = flows.shares();
         assert_eq!((shares.bytes, shares.error_bytes), (60_000, 0));
-        let told = shares.json();
+        let told = shares.figures().heaviest;
+        let told: Vec<_> = told.iter().map(|it| (it.flow.as_str(), it.bytes)).collect();
         assert_eq!(
-            told["heaviest"],
-            json!([
-                {"flow": "10.0.0.3:7 > 127.0.0.1:80 udp", "bytes": 30_000},
-                {"flow": "10.0.0.2:7 > 127.0.0.1:80 udp", "bytes": 20_000},
-                {"flow": "10.0.0.1:7 > 127.0.0.1:80 udp", "bytes": 10_000},
-            ])
+            told,
+            [
+                ("10.0.0.3:7 > 127.0.0.1:80 udp", 30_000),
+                ("10.0.0.2:7 > 127.0.0.1:80 udp", 20_000),
+                ("10.0.0.1:7 > 127.0.0.1:80 udp", 10_000),
+            ]
         );
     }
 

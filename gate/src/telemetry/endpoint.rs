@@ -24,7 +24,11 @@ use nix::{
 };
 use serde_json::Value;
 
-use crate::{cli::Address, router::snapshot::NAMES};
+use crate::{
+    cli::Address,
+    router::snapshot::NAMES,
+    telemetry::record::{Line, VERSION},
+};
 
 /// Longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -88,19 +92,25 @@ fn connect(path: &Path) -> io::Result<UnixStream> {
 ///
 /// # Errors
 /// If there are none, or if the answer is not from a daemon.
-pub fn parse(answer: &str) -> Result<Vec<Value>, String> {
-    let records: Result<Vec<Value>, _> = answer.lines().map(serde_json::from_str).collect();
-    match records {
-        Ok(records) if records.is_empty() => Err("it has nothing to tell yet".into()),
-        // its names are printed: what another program answers there must not be
-        Ok(records) if records.iter().all(is_of_link) => Ok(records),
-        _ => Err("what answers there is no sluiced".into()),
+pub fn parse(answer: &str) -> Result<Vec<Line>, String> {
+    let records: Vec<Line> = answer.lines().map(line).collect::<Result<_, _>>()?;
+    if records.is_empty() {
+        return Err("it has nothing to tell yet".into());
     }
+    Ok(records)
 }
 
-fn is_of_link(record: &Value) -> bool {
-    let name = record["link"].as_str().unwrap_or_default();
-    NAMES.contains(&name) && record["clock_ns"].is_u64()
+fn line(text: &str) -> Result<Line, String> {
+    let foreign = |_| "what answers there is no sluiced".to_owned();
+    let told: Value = serde_json::from_str(text).map_err(foreign)?;
+    // its names are printed: what another program answers there must not be
+    if !NAMES.contains(&told["link"].as_str().unwrap_or_default()) || !told["clock_ns"].is_u64() {
+        return Err("what answers there is no sluiced".into());
+    }
+    if told["version"] != VERSION {
+        return Err("a sluiced of another version answers there".into());
+    }
+    serde_json::from_value(told).map_err(foreign)
 }
 
 fn records(mut stream: impl Read + Write + AsFd) -> io::Result<String> {

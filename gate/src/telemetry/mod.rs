@@ -3,6 +3,7 @@
 
 pub mod endpoint;
 mod prometheus;
+pub mod record;
 mod server;
 pub(crate) mod summary;
 
@@ -18,71 +19,15 @@ use std::{
     time::Duration,
 };
 
-use serde_json::{Value, json};
 use sluice_queue::LineFile;
 
-use self::{endpoint::Endpoint, server::Pages};
-use crate::{Failure, router::snapshot::Snapshot, say};
+use self::{endpoint::Endpoint, record::Record, server::Pages};
+use crate::{Failure, say};
 
 /// Records that may wait for the disk; further ones are left out until the disk catches up.
 pub const WAITING: usize = 64;
 /// Longest wait for the disk at the end.
 const LAST_WAIT: Duration = Duration::from_secs(3);
-
-/// Name and state of a link.
-#[derive(Clone, Debug)]
-pub struct Record {
-    /// `forward` or `reverse`.
-    pub link: &'static str,
-    /// The kernel's monotonic clock at that moment, ns.
-    pub clock_ns: u64,
-    /// Its state.
-    pub snapshot: Snapshot,
-}
-
-impl Record {
-    /// Returns everything that is counted as JSON, times in ms.
-    pub fn json(&self) -> Value {
-        let Snapshot {
-            qdisc,
-            settings,
-            rate_bps,
-            shares,
-            measures,
-            live,
-            losses,
-            kernel,
-            queue,
-            aqm,
-        } = &self.snapshot;
-        let mut json = measures.json();
-        json["link"] = json!(self.link);
-        json["rate_bps"] = json!(rate_bps);
-        json["overhead_bytes"] = json!(settings.overhead_bytes);
-        json["limit"] = json!(settings.buffer.limit);
-        json["limit_bytes"] = json!(settings.buffer.limit_bytes);
-        json["qdisc"] = json!(qdisc);
-        json["discipline"] = json!(settings.discipline.name());
-        json["flows"] = shares[0].json();
-        json["clock_ns"] = json!(self.clock_ns);
-        json["queue_packets"] = json!(queue.0);
-        json["queue_bytes"] = json!(queue.1);
-        json["average_queue"] = json!(aqm.0);
-        json["drop_probability"] = json!(aqm.1);
-        json["released"] = json!(live.released);
-        json["left_at_end"] = json!(live.left_at_end);
-        json["lateness_ms"] = live.lateness.json();
-        json["unreadable"] = json!(live.unreadable);
-        json["unmarkable"] = json!(live.unmarkable);
-        json["id_gaps"] = json!(losses.id_gaps);
-        json["overruns"] = json!(losses.overruns);
-        json["refused_verdicts"] = json!(losses.refused);
-        json["kernel_held"] = json!(kernel.held);
-        json["kernel_queue_drops"] = json!(kernel.queue_drops);
-        json["kernel_buffer_drops"] = json!(kernel.buffer_drops);
-        json
-    }
-}
 
 /// Takes the router's records.
 pub struct Telemetry {
@@ -157,23 +102,9 @@ fn write(
     for records in received {
         let mut lines = String::new();
         for (place, record) in records.iter().enumerate() {
-            let mut json = record.json();
-            let Snapshot { measures, live, .. } = &record.snapshot;
-            let (interval, lateness) = match earlier.get(place) {
-                Some(Record { snapshot, .. }) => (
-                    measures.since(&snapshot.measures),
-                    live.lateness.since(&snapshot.live.lateness),
-                ),
-                None => (measures.clone(), live.lateness.clone()),
-            };
-            json["interval"] = interval.json();
-            json["interval"]["lateness_ms"] = lateness.json();
-            json["interval"]["flows"] = record.snapshot.shares[1].json();
-            for (name, pairs) in interval.distributions() {
-                json["interval"][name] = pairs;
-            }
-            json["interval"]["lateness_distribution_ns"] = json!(lateness.counts());
-            lines += &format!("{json}\n");
+            let line = record.line(earlier.get(place));
+            lines += &serde_json::to_string(&line).expect("numbers and texts");
+            lines.push('\n');
         }
         if written.is_ok() {
             written = to_file(&lines);

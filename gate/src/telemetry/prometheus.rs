@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write};
 
-use crate::{measures::Times, telemetry::Record};
+use crate::{measures::Times, telemetry::record::Record};
 
 /// Returns a counter of a record.
 type Count = fn(&Record) -> u64;

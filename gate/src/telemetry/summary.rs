@@ -2,13 +2,11 @@
 
 use std::{fmt::Write as _, fs::File, path::Path};
 
-use serde_json::Value;
-
 use crate::{
     Failure,
     measures::{Measures, Times},
     print,
-    telemetry::Record,
+    telemetry::record::Record,
     write_whole,
 };
 
@@ -97,8 +95,9 @@ pub fn report(
     file: Option<(File, &Path)>,
 ) -> Result<(), Failure> {
     let written = file.map_or(Ok(()), |(file, path)| {
-        let links: Value = records.iter().map(Record::json).collect();
-        write_whole(&file, path, format!("{links:#}\n").as_bytes())
+        let links: Vec<_> = records.iter().map(Record::last_line).collect();
+        let text = serde_json::to_string_pretty(&links).expect("numbers and texts");
+        write_whole(&file, path, format!("{text}\n").as_bytes())
     });
     let mut told = String::new();
     for record in records {

@@ -9,11 +9,14 @@ use ratatui::{
     text::Line,
     widgets::{Paragraph, Sparkline},
 };
-use serde_json::Value;
 
 use crate::{
+    measures::TimeFigures,
     settings::limit,
-    telemetry::endpoint,
+    telemetry::{
+        endpoint,
+        record::{Interval, Line as Record},
+    },
     top::fitting::{fitting, wrapped},
 };
 
@@ -41,7 +44,9 @@ pub struct Screen {
 
 /// The history of a link: its last record, and two series from all of them.
 struct History {
-    last: Value,
+    last: Record,
+    /// What the last record says of its interval.
+    interval: Interval,
     /// Mean queue of each interval, packets.
     queue: VecDeque<f64>,
     /// Mean sojourn of each interval, ms.
@@ -67,9 +72,9 @@ impl Screen {
             let known = self
                 .links
                 .iter_mut()
-                .find(|known| known.last["link"] == record["link"]);
+                .find(|known| known.last.link == record.link);
             match known {
-                Some(known) if known.last["clock_ns"] == record["clock_ns"] => {}
+                Some(known) if known.last.clock_ns == record.clock_ns => {}
                 Some(known) => known.add(record),
                 None => self.links.push(History::of(record)),
             }
@@ -122,9 +127,10 @@ impl Screen {
 }
 
 impl History {
-    fn of(record: Value) -> Self {
+    fn of(record: Record) -> Self {
         let mut history = Self {
-            last: Value::Null,
+            last: Record::default(),
+            interval: Interval::default(),
             queue: VecDeque::new(),
             sojourn: VecDeque::new(),
         };
@@ -132,11 +138,12 @@ impl History {
         history
     }
 
-    fn add(&mut self, record: Value) {
-        let interval = &record["interval"];
+    fn add(&mut self, mut record: Record) {
+        self.interval = record.interval.take().unwrap_or_default();
+        let of = &self.interval.figures;
         for (series, value) in [
-            (&mut self.queue, number(&interval["queue_mean"])),
-            (&mut self.sojourn, number(&interval["sojourn_ms"]["mean"])),
+            (&mut self.queue, of.queue_mean),
+            (&mut self.sojourn, of.sojourn_ms.mean),
         ] {
             if series.len() == KEPT {
                 series.pop_front();
@@ -161,10 +168,10 @@ impl History {
         ])
         .areas(area);
         frame.render_widget(Paragraph::new(about), text);
-        let of = &self.last["interval"];
+        let of = &self.interval.figures;
         let last = format!("last {}: ", self.period());
-        let (mean, most) = (number(&of["queue_mean"]), &of["queue_max"]);
-        let now = &self.last["queue_packets"];
+        let (mean, most) = (of.queue_mean, of.queue_max);
+        let now = self.last.queue_packets;
         let title = fitting(
             area.width,
             [
@@ -174,8 +181,7 @@ impl History {
             ],
         );
         chart(frame, queue, title, &self.queue, (LEAST_QUEUE, Color::Cyan));
-        let times = &of["sojourn_ms"];
-        let [mean, p50, p99] = ["mean", "p50", "p99"].map(|name| number(&times[name]));
+        let TimeFigures { mean, p50, p99, .. } = of.sojourn_ms;
         let title = fitting(
             area.width,
             [
@@ -191,7 +197,7 @@ impl History {
 
     /// The length of the last interval, as a text.
     fn period(&self) -> String {
-        let time_s = number(&self.last["interval"]["time_s"]);
+        let time_s = self.interval.figures.time_s;
         match time_s {
             0.1.. => format!("{time_s:.1} s"),
             _ => format!("{:.0} ms", 1e3 * time_s),
@@ -200,11 +206,10 @@ impl History {
 
     /// Describes the link, its traffic in the last interval, and problems.
     fn about(&self, columns: u16) -> Vec<Line<'static>> {
-        let (last, of) = (&self.last, &self.last["interval"]);
-        let rate = number(&last["rate_bps"]) / 1e6;
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let (link, discipline) = (text(&last["link"]), text(&last["discipline"]));
-        let limit = limit(number(&last["limit"]) as u32, last["limit_bytes"].as_u64());
+        let (last, of) = (&self.last, &self.interval.figures);
+        let rate = last.rate_bps as f64 / 1e6;
+        let (link, discipline) = (&last.link, &last.discipline);
+        let limit = limit(last.limit, last.limit_bytes);
         let name = fitting(
             columns,
             [
@@ -212,15 +217,14 @@ impl History {
                 format!("{link}: {rate} Mbit/s, {discipline}"),
             ],
         );
-        let overhead = number(&last["overhead_bytes"]);
-        let megabits = |bytes: &str, packets: &str| {
-            let all = number(&of[bytes]) + overhead * number(&of[packets]);
-            all * 8e-6 / number(&of["time_s"]).max(1e-9)
+        let megabits = |bytes: u64, packets: u64| {
+            let all = bytes as f64 + f64::from(last.overhead_bytes) * packets as f64;
+            all * 8e-6 / of.time_s.max(1e-9)
         };
-        let share = |count: &str| 100.0 * number(&of[count]) / number(&of["arrivals"]).max(1.0);
-        let came = megabits("arrived_bytes", "arrivals");
-        let sent = megabits("sent_bytes", "sent");
-        let (lost, marked) = (share("lost"), share("marked"));
+        let share = |count: u64| 100.0 * count as f64 / of.arrivals.max(1) as f64;
+        let came = megabits(of.arrived_bytes, of.arrivals);
+        let sent = megabits(of.sent_bytes, of.sent);
+        let (lost, marked) = (share(of.lost), share(of.marked));
         let period = self.period();
         let counts = fitting(
             columns,
@@ -237,9 +241,8 @@ impl History {
                 format!("{sent:.2} Mbit/s sent; {lost:.2} % lost"),
             ],
         );
-        let late = &of["lateness_ms"];
-        let [p50, p99, most] = ["p50", "p99", "max"].map(|name| number(&late[name]));
-        let late = format!("ms: p50 {p50:.2}, p99 {p99:.2}, max {most:.2}");
+        let TimeFigures { p50, p99, max, .. } = self.interval.lateness_ms;
+        let late = format!("ms: p50 {p50:.2}, p99 {p99:.2}, max {max:.2}");
         let lateness = fitting(
             columns,
             [
@@ -248,8 +251,8 @@ impl History {
             ],
         );
         let mut lines = vec![name.bold().into(), counts.into(), lateness.into()];
-        let beyond = number(&last["id_gaps"]) + number(&last["kernel_queue_drops"]);
-        if beyond > 0.0 {
+        let beyond = last.id_gaps + last.kernel_queue_drops.unwrap_or_default();
+        if beyond > 0 {
             let told = fitting(
                 columns,
                 [
@@ -264,9 +267,8 @@ impl History {
 
     /// Lists the heaviest flows of the last interval, as many as have room, each in whole.
     fn flows(&self, columns: u16, rows: usize) -> Vec<Line<'static>> {
-        let flows = &self.last["interval"]["flows"];
-        let all = number(&flows["bytes"]).max(1.0);
-        let heaviest = flows["heaviest"].as_array().into_iter().flatten();
+        let flows = &self.interval.flows;
+        let all = flows.bytes.max(1) as f64;
         let title = fitting(
             columns,
             [
@@ -278,11 +280,10 @@ impl History {
             ],
         );
         let mut lines: Vec<Line<'_>> = vec![title.bold().into()];
-        for flow in heaviest.take(FLOWS) {
-            let share = format!("{:5.1} % ", 100.0 * number(&flow["bytes"]) / all);
-            let name = flow["flow"].as_str().unwrap_or_default();
+        for flow in flows.heaviest.iter().take(FLOWS) {
+            let share = format!("{:5.1} % ", 100.0 * flow.bytes as f64 / all);
             let indent = " ".repeat(share.len());
-            let parts = wrapped(columns.saturating_sub(share.len() as u16), name);
+            let parts = wrapped(columns.saturating_sub(share.len() as u16), &flow.flow);
             if lines.len() + parts.len() > rows {
                 break;
             }
@@ -345,8 +346,4 @@ fn round_up(value: f64) -> f64 {
         .into_iter()
         .find(|step| *step >= value)
         .unwrap_or(10.0 * ten)
-}
-
-fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_default()
 }

@@ -55,10 +55,7 @@ class Lines:
             found = json.loads(line)
             if found["link"] != link:
                 continue
-            sums = [
-                round(found[f"{name}_ms"]["mean"] * 1e6 * found["sent"])
-                for name in ("sojourn", "delay")
-            ]
+            sums = [found["sojourn_sum_ns"], found["delay_sum_ns"]]
             drops = [found["drops"][reason] for reason in _REASONS]
             rows.append([*(found[name] for name in _COUNTS), *drops, *sums])
             levels.append([found[name] for name in _LEVELS])
