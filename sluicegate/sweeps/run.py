@@ -197,7 +197,8 @@ class _Campaign:
 
     def _give(self, workers: Workers, threads: int) -> None:
         """Give the workers as many jobs as they should have."""
-        while self._waiting and len(self._asked) < workers.ahead:
+        # asked even if none wait: a cluster that has stopped is found so
+        while len(self._asked) < workers.ahead and self._waiting:
             count = max(1, min(_MOST_TASKS, int(_JOB_S / self._each_s)))
             tasks = list(islice(self._waiting, count))
             job = Job(self.plan.bases, self.plan.worlds, tasks, threads)

@@ -21,6 +21,8 @@ from sluicegate.sweeps.work import Done, Job, work
 # how often processes may end in a row without any result
 _MOST_BREAKS = 3
 _CONNECT_S = 10
+# a scheduler with very many workers may be busy for a while
+_ANSWER_S = 60
 # how often a worker process looks whether it is still wanted
 _LOOK_S = 1.0
 
@@ -141,8 +143,13 @@ class Dask(Workers):
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """Threads of all workers; they may come and go."""
-        threads: dict[str, int] = self._client.nthreads()
+        """Threads of all workers; they may come and go.
+
+        Raises:
+            TimeoutError: If the scheduler is there and does not answer.
+        """
+        asked = self._client.scheduler.ncores
+        threads: dict[str, int] = self._client.sync(asked, callback_timeout=_ANSWER_S)
         return max(1, sum(threads.values()))
 
     def submit(self, job: Job) -> Future[Done]:
@@ -154,8 +161,8 @@ class Dask(Workers):
         """Raise what the cluster cannot handle itself."""
         if isinstance(error, CancelledError | OSError):
             raise SluiceError(
-                f"--dask {self._address}: the scheduler is gone; what it had returned is kept, "
-                "and the same command makes the rest"
+                f"--dask {self._address}: the scheduler is gone, or does not answer; what it had "
+                "returned is kept, and the same command makes the rest"
             ) from error
         if type(error).__name__ == "KilledWorker":
             raise SluiceError(f"--dask {self._address}: {error}") from error
