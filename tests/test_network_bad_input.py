@@ -59,7 +59,7 @@ CASES = [
     ),
     (
         changed("flows.0.tcp.congestion_control", "vegas"),
-        "flows.0.tcp.congestion_control = 'vegas' must be one of reno, cubic, dctcp, bbr; "
+        "flows.0.tcp.congestion_control = 'vegas' must be one of reno, cubic, dctcp, bbr, prague; "
         "sluice testbed --congestion-control vegas uses the kernel's, where it has it",
     ),
     (
@@ -202,8 +202,8 @@ CASES = [
     (
         changed("flows.0.tcp", {"windows": 3}),
         "flows.0.tcp.windows is not a field; there are variant, "
-        "congestion_control, like, receiver_window, ecn, pacing, packet_bytes, "
-        "ack_bytes, initial_window, min_rto_s, initial_rto_s, tick_s, "
+        "congestion_control, like, receiver_window, ecn, accurate_ecn, pacing, "
+        "packet_bytes, ack_bytes, initial_window, min_rto_s, initial_rto_s, tick_s, "
         "delayed_ack_s",
     ),
     (changed("flows.0", {"kind": "datagrams"}), "flows.0.rate_bps is missing"),

@@ -95,8 +95,8 @@ class Question:
             if getattr(self, name) not in get_args(known):
                 one_of = ", ".join(get_args(known))
                 raise SluiceError(f"{name} = {getattr(self, name)} must be one of {one_of}")
-        if self.control == "dctcp" and not self.ecn:
-            raise SluiceError("control = dctcp needs ecn = true")
+        if self.control in ("dctcp", "prague") and not self.ecn:
+            raise SluiceError(f"control = {self.control} needs ecn = true")
 
     @property
     def packet_s(self) -> float:

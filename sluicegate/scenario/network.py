@@ -22,7 +22,7 @@ from sluicegate.scenario.derived import (
 from sluicegate.scenario.table import Table
 
 Variant: TypeAlias = Literal["tahoe", "reno", "newreno", "sack", "rack"]
-CongestionControl: TypeAlias = Literal["reno", "cubic", "dctcp", "bbr"]
+CongestionControl: TypeAlias = Literal["reno", "cubic", "dctcp", "bbr", "prague"]
 Like: TypeAlias = Literal["rfc", "ns2", "linux"]
 SizeKind: TypeAlias = Literal["constant", "geometric", "pareto"]
 GapKind: TypeAlias = Literal["constant", "exponential"]
@@ -158,13 +158,17 @@ class Tcp(Table):
             `linux`.
         congestion_control: How the sender's window grows, and how a loss or a mark reduces it:
             `reno` (RFC 5681), `cubic` (RFC 9438; Linux's own where `like` is `linux`), `dctcp` (RFC
-            8257), which needs `ecn = true`, or `bbr` (version 1, as in Linux), which needs `variant
-            = "rack"` and paces. [default reno]
+            8257), which needs `ecn = true`, `bbr` (version 1, as in Linux), or `prague`, which
+            needs `ecn = true` and sends ECT(1). The last two need `variant = "rack"`, and they
+            pace. [default reno]
         like: `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35, `linux` for today's
             hosts. [default rfc]
         receiver_window: Greatest number of packets in flight (ns-2's `window_`). [packets; 1 to
             4.29497e+09; default 10,000]
         ecn: Whether both ends use explicit congestion notification (RFC 3168). [default False]
+        accurate_ecn: Whether the receiver feeds marks back by their number (AccECN, RFC 9768),
+            where `ecn` is true; None: if the congestion control asks for it. If it is false,
+            `prague` falls back to Reno.
         pacing: Whether packets leave one by one, at a rate that follows the window, not as soon as
             the window allows: at two windows per round trip in early slow start, else at 1.2 (as in
             Linux). [default False]
@@ -186,6 +190,7 @@ class Tcp(Table):
     like: Like = "rfc"
     receiver_window: int = 10000
     ecn: bool = False
+    accurate_ecn: bool | None = None
     pacing: bool = False
     packet_bytes: int = 500
     ack_bytes: int = 40

@@ -78,6 +78,8 @@ const SYN: u8 = 1;
 const RETRANSMITTED: u8 = 2;
 const CWR: u8 = 4;
 const ECE: u8 = 8;
+/// Place of the three bits of accurate feedback in an ACK: AE, CWR, ECE (RFC 9768, section 3.1).
+const ACE_SHIFT: u8 = 3;
 
 impl Packet {
     /// A TCP segment of a flow.
@@ -117,7 +119,7 @@ impl Packet {
             bytes,
             traffic_class: class.of(Ecn::NotEct),
             kind: Kind::Ack,
-            flags: flag(ack.ece, ECE),
+            flags: flag(ack.ece, ECE) | ack.ace << ACE_SHIFT,
         }
     }
 
@@ -160,6 +162,7 @@ impl Packet {
         Ack {
             next: self.number,
             ece: self.has(ECE),
+            ace: self.ace(),
             sack: sacks.take(self.aside),
         }
     }
@@ -173,6 +176,12 @@ impl Packet {
     #[inline]
     pub fn ecn(&self) -> Ecn {
         Ecn::from_bits(self.traffic_class)
+    }
+
+    /// Returns the bits AE, CWR and ECE of an ACK, the counter of accurate feedback.
+    #[inline]
+    pub fn ace(&self) -> u8 {
+        self.flags >> ACE_SHIFT & 7
     }
 
     /// True if it is an ACK that echoes a mark (ECE).

@@ -160,7 +160,8 @@ fn dealt_out(count: u32, place: usize, places: usize) -> u32 {
 fn source(flows: &Flows) -> Result<Source, String> {
     let start_ns = ns(flows.shared().start_s);
     let stop_ns = flows.shared().stop_s.map_or(NEVER, ns);
-    let class = TrafficClass::new(flows.shared().dscp as u8, flows.shared().ect1);
+    let ect1 = flows.shared().ect1 || flows.tcp().is_some_and(given::Tcp::sends_ect1);
+    let class = TrafficClass::new(flows.shared().dscp as u8, ect1);
     Ok(match flows {
         Flows::TcpFlows(flows) => Source::Long(LongTcp {
             kind: tcp_kind(&flows.tcp, class)?,
@@ -216,12 +217,14 @@ fn tcp_kind(tcp: &Tcp, traffic_class: TrafficClass) -> Result<TcpKind, String> {
         Like::Ns2 => Config::ns2(variant, tcp.receiver_window),
         Like::Linux => Config::linux(variant),
     };
+    let control = tcp.agreed_control();
     config.congestion_control = match tcp.like {
-        Like::Rfc | Like::Ns2 => tcp.congestion_control,
-        Like::Linux => tcp.congestion_control.in_linux(),
+        Like::Rfc | Like::Ns2 => control,
+        Like::Linux => control.in_linux(),
     };
     config.receiver_window = tcp.receiver_window;
     config.ecn = tcp.ecn;
+    config.accurate_ecn = tcp.ecn && tcp.feeds_back_numbers();
     config.pacing = tcp.pacing || config.congestion_control.paces();
     let set = |to: &mut u64, time_s: Option<f64>| *to = time_s.map_or(*to, ns);
     set(&mut config.min_rto_ns, tcp.min_rto_s);

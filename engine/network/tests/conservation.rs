@@ -125,7 +125,7 @@ fn users_get_every_object_whole_whatever_is_lost_or_marked() {
             (Config::ns2(variant, 20), true),
         ] {
             let config = config.with(congestion_control);
-            if congestion_control.counts_marks() && !ecn {
+            if !ecn && (congestion_control.counts_marks() || congestion_control.answers_marks()) {
                 continue;
             }
             let mut bottleneck = link(0, 1, 600_000, 20 * MS);

@@ -13,7 +13,6 @@ const OF_THE_KERNEL: &[&str] = &[
     "hybla",
     "illinois",
     "nv",
-    "prague",
     "scalable",
     "vegas",
     "veno",

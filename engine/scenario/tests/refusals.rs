@@ -121,7 +121,7 @@ fn what_is_wrong_is_told_with_its_path() {
         ),
         (
             "flows = [{ kind = 'tcp', tcp = { congestion_control = 'bbr' } }]",
-            "flows.0.tcp: congestion_control = 'bbr' needs variant = 'rack', which like = 'linux' has: it uses delivery rates",
+            "flows.0.tcp: congestion_control = 'bbr' needs variant = 'rack', which like = 'linux' has: it asks what is in flight",
         ),
         (
             "flows = [{ kind = 'tcp', way = 'forward' }]",

@@ -121,6 +121,11 @@ impl Sender {
             grows,
             refills: false,
             echo: moment.config.ecn && ack.ece,
+            ce: if moment.config.accurate_ecn {
+                self.congestion.new_marks()
+            } else {
+                0
+            },
             phase: self.phase,
             whole: moment.config.quirks.counts_whole_packets,
             flight: None,
@@ -142,11 +147,32 @@ impl Sender {
         let echo = config.ecn && ack.ece;
         self.congestion.count_marks(&Marks {
             acked,
-            marked: if echo { acked } else { 0 },
+            marked: match (config.accurate_ecn, echo) {
+                (true, _) => self.congestion.new_marks().min(acked),
+                (false, true) => acked,
+                (false, false) => 0,
+            },
             next: ack.next,
             sent: self.max,
             whole: config.quirks.counts_whole_packets,
         });
+    }
+
+    /// Reads accurate feedback: how many packets were newly marked. What was acknowledged
+    /// selectively before is not newly acknowledged. Returns the ACK as one that echoes marks, if
+    /// the congestion control does not answer their number.
+    pub(crate) fn read_count(&mut self, config: &Config, ack: &Ack) -> Ack {
+        let mut marks = 0;
+        if ack.next >= self.una {
+            let known = self.rack.as_ref().map_or(0, |rack| rack.flight.sacked());
+            let acked = (ack.next - self.una).saturating_sub(known);
+            marks = self.congestion.read_counter(ack.ace, acked);
+        }
+        self.congestion.marks_read(marks);
+        Ack {
+            ece: marks > 0 && !config.congestion_control.answers_marks(),
+            ..*ack
+        }
     }
 
     /// Records the selective acknowledgements of an ACK; returns true if they report anything new.

@@ -66,6 +66,8 @@ pub struct Config {
     pub sack_option_bytes: u16,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
+    /// Marks are fed back by their number (RFC 9768): both ends have agreed on it.
+    pub accurate_ecn: bool,
     /// Deviations from the RFCs, as in ns-2 or Linux.
     pub quirks: Quirks,
 }
@@ -93,6 +95,7 @@ impl Config {
             // appendix A)
             sack_option_bytes: 4,
             ecn: false,
+            accurate_ecn: false,
             quirks: Quirks::NONE,
         }
     }
@@ -102,6 +105,7 @@ impl Config {
     pub fn echo(&self) -> Echo {
         match self.ecn {
             false => Echo::None,
+            true if self.accurate_ecn => Echo::Accurate,
             true if self.congestion_control.counts_marks() => Echo::PerPacket,
             true => Echo::Classic,
         }
@@ -111,15 +115,17 @@ impl Config {
     /// ECN, pacing, recovery by times.
     #[must_use]
     pub fn with(self, congestion_control: CongestionControl) -> Config {
-        let variant = if congestion_control.samples_delivery() {
+        let variant = if congestion_control.needs_times() {
             Variant::Rack
         } else {
             self.variant
         };
+        let answers = congestion_control.answers_marks();
         Config {
             variant,
             congestion_control,
-            ecn: self.ecn || congestion_control.counts_marks(),
+            ecn: self.ecn || congestion_control.counts_marks() || answers,
+            accurate_ecn: self.accurate_ecn || answers,
             pacing: self.pacing || congestion_control.paces(),
             ..self
         }
@@ -135,7 +141,10 @@ impl Config {
         if control.counts_marks() && !self.ecn {
             return Err(ConfigError::NoMarks(control.name()));
         }
-        if control.samples_delivery() && self.variant != Variant::Rack {
+        if control.answers_marks() && !(self.ecn && self.accurate_ecn) {
+            return Err(ConfigError::NoNumbers(control.name()));
+        }
+        if control.needs_times() && self.variant != Variant::Rack {
             return Err(ConfigError::NoTimes(control.name()));
         }
         if control.paces() && !self.pacing {
@@ -223,8 +232,11 @@ pub enum ConfigError {
     /// A congestion control that counts marks, on a connection without ECN.
     #[error("tcp.congestion_control = {0} needs tcp.ecn = true: it counts marks")]
     NoMarks(&'static str),
-    /// A congestion control that uses delivery rates, without recovery by times.
-    #[error("tcp.congestion_control = {0} needs tcp.variant = rack: it uses delivery rates")]
+    /// A congestion control that answers the number of marks, without accurate feedback.
+    #[error("tcp.congestion_control = {0} needs ecn and accurate_ecn: it counts marks by number")]
+    NoNumbers(&'static str),
+    /// A congestion control that needs to know the packets in flight, without recovery by times.
+    #[error("tcp.congestion_control = {0} needs tcp.variant = rack: it asks what is in flight")]
     NoTimes(&'static str),
     /// A congestion control that answers a rate, on a connection that does not pace.
     #[error("tcp.congestion_control = {0} needs tcp.pacing = true: it answers a rate")]

@@ -13,7 +13,7 @@
 //! - `recovery` decides which packets are lost and which are retransmitted: `tahoe`, `reno`,
 //!   `newreno`, `sack`, `rack`;
 //! - `congestion` decides how many packets may be in flight, and how fast they leave: `reno`,
-//!   `cubic`, `linux_cubic`, `dctcp`;
+//!   `cubic`, `linux_cubic`, `dctcp`, `bbr`, `prague`;
 //! - `quirks` lists where ns-2 and Linux deviate from the RFCs; `ns2` and `linux` hold their
 //!   values.
 //!
@@ -21,6 +21,7 @@
 //! parts. `reduction` lets the window shrink at most once for each window of data; `pacing` lets
 //! packets leave at the rate that the congestion control answers.
 
+mod accurate_ecn;
 mod ack_delay;
 mod acknowledging;
 mod config;

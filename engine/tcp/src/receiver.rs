@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use crate::accurate_ecn::Counter;
 use crate::ack_delay::AckDelay;
 use crate::config::Config;
 use crate::deadline::Deadline;
@@ -20,6 +21,8 @@ pub struct Receiver {
     echo: bool,
     /// A marked packet has arrived since the last ACK: no CWR can be an answer to it.
     congested: bool,
+    /// Marked packets that arrived (for accurate feedback).
+    marks: Counter,
     /// When the delayed ACK is due, ns.
     held_until: Deadline,
     /// State of a receiver with adaptive delays ([`Quirks::adapts_ack_delay`](crate::Quirks)).
@@ -55,6 +58,15 @@ impl Receiver {
                 self.echo &= !segment.cwr;
                 is_news = marked && !self.echo && !self.congested;
                 self.congested |= marked;
+            }
+            Echo::Accurate => {
+                // the first mark after a packet without is told at once (RFC 9768, section
+                // 3.2.2.5.1)
+                changed = marked && !self.echo;
+                if marked {
+                    self.marks.count();
+                }
+                self.echo = marked;
             }
             Echo::PerPacket => {
                 changed = marked != self.echo;
@@ -131,9 +143,14 @@ impl Receiver {
                 *reported = *block;
             }
         }
+        let (ece, ace) = match config.accurate_ecn {
+            true => (false, self.marks.get()),
+            false => (self.echo, 0),
+        };
         Ack {
             next: self.next,
-            ece: self.echo,
+            ece,
+            ace,
             sack,
         }
     }

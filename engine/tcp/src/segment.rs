@@ -44,6 +44,8 @@ pub enum Echo {
     /// For each packet: an ACK tells whether the packets that it acknowledges were marked (RFC
     /// 8257, section 3.2).
     PerPacket,
+    /// By the number of marked packets, in each ACK (RFC 9768).
+    Accurate,
 }
 
 /// An acknowledgement.
@@ -51,8 +53,11 @@ pub enum Echo {
 pub struct Ack {
     /// The next packet the receiver expects: all before it have arrived.
     pub next: u32,
-    /// ECN echo; [`Echo`] says of what.
+    /// ECN echo; [`Echo`] says of what. Not used with accurate feedback.
     pub ece: bool,
+    /// With accurate feedback the number of marked packets that arrived, modulo 8, from 5 on (RFC
+    /// 9768, section 3.2.2).
+    pub ace: u8,
     /// Selective acknowledgements, the most recent first (RFC 2018, section 4).
     pub sack: [Block; 3],
 }

@@ -155,6 +155,18 @@ impl Sender {
             now_ns,
             send,
         };
+        if config.accurate_ecn {
+            let ack = &self.read_count(config, ack);
+            self.take_ack(moment, ack);
+            self.congestion.marks_read(0);
+        } else {
+            self.take_ack(moment, ack);
+        }
+    }
+
+    #[inline(always)]
+    fn take_ack<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>, ack: &Ack) {
+        let config = moment.config;
         if config.congestion_control.counts_marks() {
             self.count_marks(config, ack);
         }

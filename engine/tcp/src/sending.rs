@@ -80,7 +80,7 @@ impl Sender {
         self.without_ecn |= config.quirks.resent_syn_ends_ecn && syn && retransmitted;
         let capable = config.ecn && !self.without_ecn && !syn;
         let ecn = capable && (!retransmitted || config.quirks.marks_retransmissions);
-        let cwr = ecn && self.reduced;
+        let cwr = ecn && self.reduced && !config.accurate_ecn;
         self.reduced &= !cwr;
         (moment.send)(Segment {
             seq,

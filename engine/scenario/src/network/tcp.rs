@@ -91,7 +91,8 @@ table! {
         variant: Option<Variant>;
         /// How the sender's window grows, and how a loss or a mark reduces it: `reno` (RFC 5681),
         /// `cubic` (RFC 9438; Linux's own where `like` is `linux`), `dctcp` (RFC 8257), which needs
-        /// `ecn = true`, or `bbr` (version 1, as in Linux), which needs `variant = "rack"` and paces.
+        /// `ecn = true`, `bbr` (version 1, as in Linux), or `prague`, which needs `ecn = true` and
+        /// sends ECT(1). The last two need `variant = "rack"`, and they pace.
         congestion_control: CongestionControl = CongestionControl::Reno;
         /// `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35, `linux` for today's hosts.
         like: Like = Like::Rfc;
@@ -99,6 +100,10 @@ table! {
         receiver_window: u32 = 10_000, at_least(1.0).at_most(4_294_967_295.0).unit("packets");
         /// Whether both ends use explicit congestion notification (RFC 3168).
         ecn: bool = false;
+        /// Whether the receiver feeds marks back by their number (AccECN, RFC 9768), where `ecn` is
+        /// true; not given: if the congestion control asks for it. If it is false, `prague` falls
+        /// back to Reno.
+        accurate_ecn: Option<bool>;
         /// Whether packets leave one by one, at a rate that follows the window, not as soon as the
         /// window allows: at two windows per round trip in early slow start, else at 1.2 (as in
         /// Linux).
@@ -122,10 +127,31 @@ table! {
 }
 
 impl Tcp {
+    /// True if the receiver feeds marks back by their number.
+    pub fn feeds_back_numbers(&self) -> bool {
+        let asks = self.congestion_control.answers_marks();
+        self.accurate_ecn.unwrap_or(asks)
+    }
+
+    /// Returns the congestion control after both ends have agreed on the feedback: Reno, if it
+    /// needs numbers and gets none (Linux: `prague_reno`).
+    pub fn agreed_control(&self) -> CongestionControl {
+        if self.congestion_control.answers_marks() && !self.feeds_back_numbers() {
+            CongestionControl::Reno
+        } else {
+            self.congestion_control
+        }
+    }
+
+    /// True if its packets ask for the treatment of L4S (RFC 9331, section 4.3).
+    pub fn sends_ect1(&self) -> bool {
+        self.agreed_control().answers_marks()
+    }
+
     fn has_what_its_control_needs(&self, reader: &mut Reader) {
         let control = self.congestion_control;
         let name = control.name();
-        if control.counts_marks() && !self.ecn {
+        if (control.counts_marks() || control.answers_marks()) && !self.ecn {
             reader.say(format!(
                 "congestion_control = '{name}' needs ecn = true: it counts marks"
             ));
@@ -134,10 +160,10 @@ impl Tcp {
             Like::Linux => self.variant.unwrap_or(Variant::Rack),
             Like::Rfc | Like::Ns2 => self.variant.unwrap_or(Variant::NewReno),
         };
-        if control.samples_delivery() && variant != Variant::Rack {
+        if control.needs_times() && variant != Variant::Rack {
             reader.say(format!(
                 "congestion_control = '{name}' needs variant = 'rack', which like = 'linux' has: it \
-                 uses delivery rates"
+                 asks what is in flight"
             ));
         }
     }

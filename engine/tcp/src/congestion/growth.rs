@@ -264,14 +264,14 @@ impl Window {
         }
     }
 
-    fn remember(&mut self) {
+    pub(super) fn remember(&mut self) {
         if let Some(more) = &mut self.more {
             more.before = (self.cwnd, self.ssthresh.max(CURRENT_SHARE * self.cwnd));
         }
     }
 
     /// Takes the last reduction for a time-out back.
-    fn undo(&mut self) {
+    pub(super) fn undo(&mut self) {
         if let Some(more) = &self.more {
             let (cwnd, ssthresh) = more.before;
             self.cwnd = self.cwnd.max(cwnd);

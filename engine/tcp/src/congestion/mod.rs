@@ -65,6 +65,22 @@ macro_rules! controls {
                 }
             }
 
+            /// True if it answers marks by their number, which only accurate feedback gives.
+            #[inline]
+            pub fn answers_marks(self) -> bool {
+                match self {
+                    $($(#[$only])? Self::$Control => {
+                        <$module::$Control as Control>::ANSWERS_MARKS
+                    }),+
+                }
+            }
+
+            /// True if it needs recovery by times ([`Variant::Rack`](crate::Variant::Rack)), which
+            /// knows the packets in flight.
+            pub fn needs_times(self) -> bool {
+                self.samples_delivery() || self.answers_marks()
+            }
+
             /// True if it cannot do without a rate ([`Config::pacing`]).
             pub fn paces(self) -> bool {
                 match self {
@@ -72,9 +88,8 @@ macro_rules! controls {
                 }
             }
 
-            /// True if it uses samples of the delivery rate. This needs recovery by times
-            /// ([`Variant::Rack`](crate::Variant::Rack)).
-            pub fn samples_delivery(self) -> bool {
+            /// True if it uses samples of the delivery rate.
+            pub(crate) fn samples_delivery(self) -> bool {
                 match self {
                     $($(#[$only])? Self::$Control => {
                         <$module::$Control as Control>::SAMPLES_DELIVERY
@@ -152,6 +167,7 @@ controls! {
     cubic::Cubic,
     dctcp::Dctcp,
     bbr::Bbr,
+    prague::Prague,
     linux_cubic::LinuxCubic,
     #[cfg(test)]
     witness::Witness,
@@ -172,6 +188,10 @@ pub(crate) trait Control: Default {
     /// True if it uses samples of the delivery rate. They need recovery by times, and memory for
     /// each packet in flight.
     const SAMPLES_DELIVERY: bool = false;
+
+    /// True if it answers marks itself, by their number in [`Sample::ce`], and not once for each
+    /// window as [`Event::Mark`]. This needs accurate feedback (RFC 9768) and recovery by times.
+    const ANSWERS_MARKS: bool = false;
 
     /// True if it answers a rate and cannot do without it.
     const PACES: bool = false;
@@ -208,4 +228,11 @@ pub(crate) trait Control: Default {
     fn marked_share(&self) -> Option<f64> {
         None
     }
+}
+
+/// A number that any change of `of` changes altogether (the finaliser of SplitMix64).
+fn hash(of: u64) -> u64 {
+    let mixed = (of ^ (of >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
 }

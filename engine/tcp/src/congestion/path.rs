@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::config::{Config, MS, Variant};
-use crate::congestion::CongestionControl;
+use crate::congestion::{CongestionControl, hash};
 use crate::receiver::Receiver;
 use crate::segment::{Ack, Segment};
 use crate::sender::Sender;
@@ -38,10 +38,13 @@ pub(crate) struct Path {
     pub limit: u64,
     pub policer: Option<TokenBucket>,
     pub marks: bool,
+    /// One in so many packets is marked, by a hash of its number.
+    pub mark_every: Option<u32>,
     /// Numbers of the packets that are lost, as they enter.
     pub lost: Vec<u32>,
     pub entered: u32,
     pub dropped: u32,
+    pub marked: u32,
     free_ns: u64,
     acks: VecDeque<(u64, Ack)>,
     release_ns: Option<u64>,
@@ -69,9 +72,11 @@ impl Path {
             limit: u64::MAX,
             policer: None,
             marks: false,
+            mark_every: None,
             lost: lost.to_vec(),
             entered: 0,
             dropped: 0,
+            marked: 0,
             free_ns: 0,
             acks: VecDeque::new(),
             release_ns: None,
@@ -104,8 +109,13 @@ impl Path {
             self.dropped += 1;
             return;
         }
-        if self.marks && segment.ecn.is_capable() {
+        let hash = hash(u64::from(self.entered));
+        let is_next = self
+            .mark_every
+            .is_some_and(|of| hash.is_multiple_of(u64::from(of)));
+        if (self.marks || is_next) && segment.ecn.is_capable() {
             segment.ecn = sluice_ecn::Ecn::Ce;
+            self.marked += 1;
         }
         self.free_ns = self.free_ns.max(now_ns) + self.service_ns;
         let due_ns = self.free_ns + self.delay_ns;

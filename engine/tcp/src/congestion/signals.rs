@@ -58,6 +58,8 @@ pub(crate) struct Sample {
     pub refills: bool,
     /// True if it echoes a mark.
     pub echo: bool,
+    /// With accurate feedback, packets newly reported as marked.
+    pub ce: u32,
     /// Why the window was reduced last, and whether this goes on.
     pub phase: Phase,
     /// True if windows are whole numbers of packets
@@ -157,6 +159,7 @@ impl Sample {
             grows: true,
             refills: false,
             echo: false,
+            ce: 0,
             phase: Phase::Open,
             whole,
             flight: None,

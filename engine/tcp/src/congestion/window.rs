@@ -2,6 +2,7 @@
 
 use super::prr::Prr;
 use super::{AnyControl, Event, Marks, Sample, Sent};
+use crate::accurate_ecn::Counter;
 use crate::config::{Config, Variant};
 use crate::pacing::Pacer;
 
@@ -36,13 +37,16 @@ impl Window {
     }
 }
 
-/// What only senders need that recover by times, or that pace.
+/// What only senders need that recover by times, that pace, or whose marks are fed back by number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct More {
     pub prr: Prr,
     /// Window and threshold before the last time-out that lowered the threshold.
     pub before: (f64, f64),
     pub pacer: Pacer,
+    /// With accurate feedback: what was read of it, and how many marks the present ACK adds.
+    pub counter: Counter,
+    pub new_marks: u32,
 }
 
 /// The congestion control of one sender, with its answer.
@@ -55,7 +59,7 @@ pub(crate) struct Congestion {
 
 impl Congestion {
     pub fn new(config: &Config) -> Congestion {
-        let has_more = config.variant == Variant::Rack || config.pacing;
+        let has_more = config.variant == Variant::Rack || config.pacing || config.accurate_ecn;
         Congestion {
             window: Window {
                 cwnd: if config.syn {
@@ -104,6 +108,24 @@ impl Congestion {
     /// State of the pacing timer; `None` if the sender does not pace.
     pub fn pacer(&mut self) -> Option<&mut Pacer> {
         self.window.more.as_mut().map(|more| &mut more.pacer)
+    }
+
+    /// Takes the counter of an ACK that newly acknowledges `acked` packets. Returns how many marks
+    /// it adds.
+    pub fn read_counter(&mut self, ace: u8, acked: u32) -> u32 {
+        let more = self.window.more.as_mut();
+        more.map_or(0, |more| more.counter.read(ace, acked))
+    }
+
+    /// Keeps the number of marks that the present ACK adds.
+    pub fn marks_read(&mut self, marks: u32) {
+        if let Some(more) = &mut self.window.more {
+            more.new_marks = marks;
+        }
+    }
+
+    pub fn new_marks(&self) -> u32 {
+        self.window.more.as_ref().map_or(0, |more| more.new_marks)
     }
 
     pub fn count_marks(&mut self, marks: &Marks) {

@@ -39,7 +39,7 @@ impl Control for Witness {
 mod tests {
     use super::super::Rate;
     use super::*;
-    use crate::config::SECOND;
+    use crate::config::{MS, SECOND};
     use crate::congestion::CongestionControl;
     use crate::congestion::path::Path;
     use crate::sender::{GREEDY, Phase};
@@ -139,6 +139,27 @@ mod tests {
         // the application had left the network empty
         path.run(40 * SECOND);
         assert!(rate(told(&path).acks.last().unwrap()).app_limited);
+    }
+
+    #[test]
+    fn accurate_feedback_tells_how_many_packets_were_marked() {
+        for (every, ack_delay_ns) in [(1, None), (3, None), (3, Some(40 * MS)), (40, Some(40 * MS))] {
+            let mut path = path(400, &[50, 90], |config| {
+                config.ecn = true;
+                config.accurate_ecn = true;
+                config.delayed_ack_ns = ack_delay_ns;
+            });
+            path.mark_every = Some(every);
+            path.run(30 * SECOND);
+            assert!(path.sender.is_done() && path.marked > 0);
+            let told = told(&path);
+            let counted: u32 = told.acks.iter().map(|ack| ack.ce).sum();
+            assert_eq!(counted, path.marked, "one in {every}");
+            // and the window is reduced at most once for each window of data
+            let marks = told.events.iter();
+            let reductions = marks.filter(|event| matches!(event, Event::Mark { .. })).count();
+            assert!((1..=60).contains(&reductions), "{reductions}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod policer;
 #[cfg(test)]
 mod tests;
 
-use super::{Control, Delivery, Event, InFlight, Sample, Sent, Window};
+use super::{Control, Delivery, Event, InFlight, Sample, Sent, Window, hash};
 use crate::config::{Config, MS, SECOND};
 use crate::sender::Phase;
 use model::{Aggregation, LargestRate};
@@ -566,11 +566,4 @@ impl State {
 
 fn repairs(phase: Phase) -> bool {
     matches!(phase, Phase::Recovery | Phase::TimedOut)
-}
-
-/// A number that any change of `time_ns` changes altogether (the finaliser of SplitMix64).
-fn hash(time_ns: u64) -> u64 {
-    let mixed = (time_ns ^ (time_ns >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
