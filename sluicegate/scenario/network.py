@@ -22,7 +22,7 @@ from sluicegate.scenario.derived import (
 from sluicegate.scenario.table import Table
 
 Variant: TypeAlias = Literal["tahoe", "reno", "newreno", "sack", "rack"]
-CongestionControl: TypeAlias = Literal["reno", "cubic", "dctcp", "bbr", "prague"]
+CongestionControl: TypeAlias = Literal["reno", "cubic", "dctcp", "bbr", "prague", "ledbat"]
 Like: TypeAlias = Literal["rfc", "ns2", "linux"]
 SizeKind: TypeAlias = Literal["constant", "geometric", "pareto"]
 GapKind: TypeAlias = Literal["constant", "exponential"]

@@ -168,6 +168,7 @@ controls! {
     dctcp::Dctcp,
     bbr::Bbr,
     prague::Prague,
+    ledbat::Ledbat,
     linux_cubic::LinuxCubic,
     #[cfg(test)]
     witness::Witness,

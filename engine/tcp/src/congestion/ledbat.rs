@@ -1,0 +1,128 @@
+//! LEDBAT: keeps a queue of 100 ms at most, and gives way to others (RFC 6817). It takes round-trip
+//! times, where the RFC has one-way delays: a queue on the way back counts, too.
+
+use std::collections::VecDeque;
+
+use super::{Cause, Growth, Sample};
+use crate::config::{MS, SECOND};
+
+/// Queueing delay that it aims at (RFC 6817, section 2.5: TARGET, at most 100 ms).
+const TARGET_NS: u64 = 100 * MS;
+
+/// Packets a round trip by which the window grows at most (GAIN).
+const GAIN: f64 = 1.0;
+
+/// Least window, packets (MIN_CWND), and how far it may exceed what was in flight
+/// (ALLOWED_INCREASE).
+const LEAST_WINDOW: f64 = 2.0;
+const ALLOWED_INCREASE: f64 = 1.0;
+
+/// The delay is the least of so many samples (CURRENT_FILTER); the path without a queue has the
+/// least delay of so many minutes (BASE_HISTORY).
+const CURRENT_SAMPLES: usize = 4;
+const BASE_MINUTES: usize = 10;
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ledbat(Box<Delays>);
+
+#[derive(Clone, Debug, Default)]
+struct Delays {
+    /// Least delay of each of the last minutes, the present one last, ns, and when it began.
+    base_ns: VecDeque<u64>,
+    minute_ns: u64,
+    current_ns: VecDeque<u64>,
+}
+
+impl Growth for Ledbat {
+    /// There is no slow start (section 2.4.2 begins with the growth law).
+    fn ends_slow_start(&mut self, _cwnd: f64, ack: &Sample) -> bool {
+        self.0.take(ack.now_ns, ack.rtt_ns);
+        true
+    }
+
+    /// Section 2.4.2.
+    fn grow(&mut self, cwnd: f64, credit: f64, ack: &Sample) -> f64 {
+        self.0.take(ack.now_ns, ack.rtt_ns);
+        let off_target = 1.0 - self.0.queueing_ns() as f64 / TARGET_NS as f64;
+        let grown = cwnd + GAIN * off_target * credit / cwnd;
+        let in_flight = ack.flight.map_or(cwnd, |flight| f64::from(flight.before));
+        grown.min(in_flight + ALLOWED_INCREASE).max(LEAST_WINDOW)
+    }
+
+    /// Section 2.4.2: half, once a round trip.
+    fn reduce(&mut self, cwnd: f64, _used: f64, _cause: Cause) -> f64 {
+        (cwnd / 2.0).max(LEAST_WINDOW)
+    }
+}
+
+impl Delays {
+    fn take(&mut self, now_ns: u64, rtt_ns: u64) {
+        if self.base_ns.is_empty() || now_ns >= self.minute_ns + 60 * SECOND {
+            self.minute_ns = now_ns;
+            self.base_ns.push_back(rtt_ns);
+            if self.base_ns.len() > BASE_MINUTES {
+                self.base_ns.pop_front();
+            }
+        }
+        if let Some(least) = self.base_ns.back_mut() {
+            *least = rtt_ns.min(*least);
+        }
+        self.current_ns.push_back(rtt_ns);
+        if self.current_ns.len() > CURRENT_SAMPLES {
+            self.current_ns.pop_front();
+        }
+    }
+
+    fn queueing_ns(&self) -> u64 {
+        let least = |of: &VecDeque<u64>| of.iter().copied().min().unwrap_or(0);
+        least(&self.current_ns).saturating_sub(least(&self.base_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{MS, SECOND};
+    use crate::congestion::CongestionControl;
+    use crate::congestion::path::Path;
+    use crate::sender::GREEDY;
+
+    fn path() -> Path {
+        Path::new(CongestionControl::Ledbat, GREEDY, &[], |_| {})
+    }
+
+    #[test]
+    fn alone_it_holds_a_queue_of_the_target() {
+        // 1000 packets per second: 100 ms are 100 packets, beside the 100 that fill the path
+        let mut path = path();
+        path.run(200 * SECOND);
+        let (mut least, mut most) = (u64::MAX, 0);
+        path.watch(260 * SECOND, |path| {
+            (least, most) = (least.min(path.queue()), most.max(path.queue()));
+        });
+        assert!(least >= 90 && most <= 105, "{least} {most}");
+    }
+
+    #[test]
+    fn it_grows_by_a_packet_a_round_trip_at_most() {
+        let mut path = path();
+        path.run(5 * SECOND);
+        let before = path.sender.cwnd();
+        path.run(7 * SECOND);
+        let grown = path.sender.cwnd() - before;
+        assert!((15.0..=20.5).contains(&grown), "{grown}");
+    }
+
+    #[test]
+    fn where_others_keep_a_longer_queue_it_gives_way() {
+        let mut path = path();
+        path.run(20 * SECOND);
+        // the others' queue: 200 ms
+        path.delay_ns += 200 * MS;
+        path.run(100 * SECOND);
+        assert!(path.sender.cwnd() <= 3.0, "{}", path.sender.cwnd());
+        path.delay_ns -= 200 * MS;
+        let before = path.sender.cwnd();
+        path.run(110 * SECOND);
+        assert!(path.sender.cwnd() > before + 30.0);
+    }
+}
