@@ -82,7 +82,10 @@ def test_a_wrong_command_line_is_reported(words, message, capsys):
         ({"rtts_s": (0.0, 0.02)}, "rtt = 0..0.02 must be above 0"),
         ({"flows": (0, 5)}, "flows = 0..5 must be above 0"),
         ({"prefer": "speed"}, "prefer = speed must be one of balanced, delay"),
-        ({"control": "vegas"}, "control = vegas must be one of reno, cubic, dctcp, bbr, prague, ledbat"),
+        (
+            {"control": "vegas"},
+            "control = vegas must be one of reno, cubic, dctcp, bbr, prague, ledbat",
+        ),
         ({"control": "dctcp"}, "dctcp needs ecn"),
         ({"packet_bytes": 10}, "packet_bytes = 10 must be between"),
         ({"short_share": 1.0}, "short_share = 1 must be between"),
