@@ -354,7 +354,7 @@ def serve() -> None:
     lock = threading.Lock()
     header: list[str] = []
 
-    def tell(what: str, content: object = None) -> None:
+    def send(what: str, content: object = None) -> None:
         # before the lock is taken: Ctrl-C may come meanwhile
         text = pickle.dumps((what, content))
         with lock:
@@ -372,7 +372,7 @@ def serve() -> None:
                     begun.wait()
                     os.kill(os.getpid(), signal.SIGINT)
                 elif request == "inside":
-                    tell("inside", _engine.aqm_class(header[-1]).inside)
+                    send("inside", _engine.aqm_class(header[-1]).inside)
                 else:
                     requests.put(request)
         # the other process has ended
@@ -388,7 +388,7 @@ def serve() -> None:
             os.chdir(folder)
             for place, library in libraries.items():
                 _engine.adopt_library(place, library)
-            watch = (lambda *done: tell("progress", done)) if watched else None
+            watch = (lambda *done: send("progress", done)) if watched else None
             answer = ("returned", function(*arguments, watch=watch))
         except KeyboardInterrupt:
             answer = ("raised", InterruptError("interrupted before anything was finished"))
@@ -396,4 +396,4 @@ def serve() -> None:
             answer = ("raised", error)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         begun.clear()
-        tell(*answer)
+        send(*answer)

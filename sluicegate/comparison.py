@@ -236,13 +236,15 @@ def compare(
     try:
         for name, discipline, where in tasks:
 
-            def tell(done: float, total: float, stage: str = "", name: str = name) -> None:
+            def on_progress(done: float, total: float, stage: str = "", name: str = name) -> None:
                 if watch is not None:
                     watch(name, done, total, stage)
 
-            record = where.run(scenario, discipline, threads=threads, tell=tell, fresh=fresh)
+            record = where.run(
+                scenario, discipline, threads=threads, on_progress=on_progress, fresh=fresh
+            )
             records.append(record)
-            tell(1, 1)
+            on_progress(1, 1)
             if record.interrupted:
                 break
     except KeyboardInterrupt:

@@ -171,3 +171,22 @@ def test_a_capture_that_does_not_fit_into_memory_is_an_error(tmp_path):
     assert done.returncode == 2
     assert done.stderr.startswith(f"sluiced: {capture}: not enough memory for more than ")
     assert done.stderr.endswith(" packets; each needs up to 80 bytes while the file is read\n")
+
+
+def test_checks_are_the_same_for_people_and_as_json():
+    told, lines = (
+        subprocess.run([SLUICED, "check", *words], capture_output=True, text=True, check=False)
+        for words in ([], ["--json"])
+    )
+    assert told.returncode == lines.returncode
+    found = [json.loads(line) for line in lines.stdout.splitlines()]
+    assert all(list(each) == ["check", "result", "what", "remedy"] for each in found)
+    text = ""
+    for each in found:
+        text += f"{each['result']:7}  {each['check']}: {each['what']}\n"
+        if each["result"] != "ok":
+            then = "look" if each["result"] == "unknown" else "mend"
+            # what only root sees is asked for with the same options
+            remedy = each["remedy"].removesuffix(" --json")
+            text += f"         {then}: {remedy}\n"
+    assert text == told.stdout

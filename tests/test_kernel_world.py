@@ -173,9 +173,9 @@ def test_a_link_is_counted_from_its_packets_and_looks():
     # the second is lost; the number of the first comes again
     came = rows((0, 7, 2, 1250), (1, 8, 2, 1250), (2, 9, 2, 1250), (20, 7, 2, 1250))
     left = rows((4, 7, 2, 1250), (8, 9, 3, 1250), (21, 7, 2, 1250))
-    looks_ns = np.arange(4, dtype=np.int64) * 10**7
+    sampled_ns = np.arange(4, dtype=np.int64) * 10**7
     told = "".join(look(*each) for each in [(0, 0, 0), (1, 0, 2), (1, 0, 1), (1, 0, 0)])
-    link = LinkSeen(Seen(came, left, looks_ns, told), marks_behind=False)
+    link = LinkSeen(Seen(came, left, sampled_ns, told), marks_behind=False)
     assert link.sojourn_ns.tolist() == [4_000_000, 6_000_000, 1_000_000]
     tally = link.tally(0, 30_000_000, 1e6)
     assert (tally.arrivals, tally.served, tally.served_bytes) == (4, 3, 3750)

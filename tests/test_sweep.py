@@ -280,9 +280,9 @@ def test_workers_that_always_end_are_reported(monkeypatch):
     monkeypatch.setattr(workers.Processes, "close", lambda self: None)
     error = workers.BrokenExecutor("gone")
     for _ in range(3):
-        pool.mend(error)
+        pool.recover(error)
     with pytest.raises(sg.SluiceError, match="4 times in a row"):
-        pool.mend(error)
+        pool.recover(error)
 
 
 def test_a_killed_shell_loses_at_most_the_runs_in_flight(made, tmp_path):

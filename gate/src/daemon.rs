@@ -80,15 +80,15 @@ pub(crate) fn route(
         looked_ns: 0,
         rested_ns: 0,
         service: Service::default(),
-        told_wrong: None,
+        reported_wrong: None,
     };
     if !fenced {
         announce("this kernel has no Landlock: what files it opens is not restricted\n");
     }
-    daemon.tell_start();
+    daemon.announce_start();
     let worked = daemon.work().map_err(gone);
     // report all counts so far, no matter what ended the router
-    daemon.tell_wrong();
+    daemon.report_wrong();
     let records = match daemon.end().and_then(|()| daemon.records()) {
         Ok(records) => records,
         Err(error) => return worked.and(Err(gone(error))),
@@ -125,7 +125,7 @@ struct Daemon<'a, P> {
     rested_ns: u64,
     service: Service,
     /// What a user's AQM was last told to do wrong.
-    told_wrong: Option<String>,
+    reported_wrong: Option<String>,
 }
 
 impl<P: DataPlane> Daemon<'_, P> {
@@ -133,7 +133,7 @@ impl<P: DataPlane> Daemon<'_, P> {
         self.start.elapsed().as_nanos() as u64
     }
 
-    fn tell_start(&self) {
+    fn announce_start(&self) {
         for (place, link) in self.settings.links().into_iter().enumerate() {
             let source = self.plane.source(place);
             announce(&format!(
@@ -156,7 +156,7 @@ impl<P: DataPlane> Daemon<'_, P> {
             if now_ns >= self.next_record_ns {
                 let records = self.records()?;
                 self.telemetry.record(records);
-                self.tell_wrong();
+                self.report_wrong();
                 let interval_ns = (self.options.interval * 1e9) as u64;
                 self.next_record_ns = now_ns - now_ns % interval_ns + interval_ns;
             }
@@ -228,13 +228,13 @@ impl<P: DataPlane> Daemon<'_, P> {
 
     /// Tells what a user's AQM does wrong, once. Packets are not harmed: it sees a copy of its view,
     /// and what is no verdict admits the packet.
-    fn tell_wrong(&mut self) {
+    fn report_wrong(&mut self) {
         let wrong = self.settings.wrong();
-        if let Some(what) = wrong.as_ref().filter(|_| wrong != self.told_wrong) {
+        if let Some(what) = wrong.as_ref().filter(|_| wrong != self.reported_wrong) {
             let told = format!("{what}; other worlds refuse such a run");
             say(&told);
             self.service.status(&told);
-            self.told_wrong = wrong;
+            self.reported_wrong = wrong;
         }
     }
 

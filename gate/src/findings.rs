@@ -2,6 +2,8 @@
 
 use std::env;
 
+use serde_json::json;
+
 use crate::{Failure, print, program, word};
 
 /// The result of a check: a description, or what is wrong and how to fix it.
@@ -11,7 +13,7 @@ pub(crate) type Finding = Result<String, Missing>;
 #[derive(Clone)]
 pub(crate) struct Missing {
     pub what: String,
-    pub mend: String,
+    pub remedy: String,
     weight: Weight,
 }
 
@@ -25,12 +27,12 @@ enum Weight {
     Unknown,
 }
 
-pub(crate) fn missing(what: impl Into<String>, mend: impl Into<String>) -> Finding {
-    found(Weight::Missing, what, mend)
+pub(crate) fn missing(what: impl Into<String>, remedy: impl Into<String>) -> Finding {
+    found(Weight::Missing, what, remedy)
 }
 
-pub(crate) fn lacking(what: impl Into<String>, mend: impl Into<String>) -> Finding {
-    found(Weight::Note, what, mend)
+pub(crate) fn lacking(what: impl Into<String>, remedy: impl Into<String>) -> Finding {
+    found(Weight::Note, what, remedy)
 }
 
 /// Returns the result for what this process may not see; the command is the same one with sudo.
@@ -43,36 +45,68 @@ pub(crate) fn unknown(what: impl Into<String>) -> Finding {
     found(Weight::Unknown, what, words.join(" "))
 }
 
-fn found(weight: Weight, what: impl Into<String>, mend: impl Into<String>) -> Finding {
+fn found(weight: Weight, what: impl Into<String>, remedy: impl Into<String>) -> Finding {
     Err(Missing {
         what: what.into(),
-        mend: mend.into(),
+        remedy: remedy.into(),
         weight,
     })
 }
 
-/// Prints the results. Returns true if it is known that nothing is missing that the gate needs.
+/// Prints the results, for people or as JSON. Returns true if it is known that nothing is missing
+/// that the gate needs.
 ///
 /// # Errors
 /// If stdout cannot be written.
-pub(crate) fn print_findings(checks: Vec<(&str, Finding)>) -> Result<bool, Failure> {
-    let mut is_ready = true;
-    let mut told = String::new();
-    for (name, found) in checks {
-        match found {
-            Ok(how) => told += &format!("ok       {name}: {how}\n"),
-            Err(missing) => {
-                let (word, then) = match missing.weight {
-                    Weight::Missing => ("missing", "mend"),
-                    Weight::Note => ("note   ", "mend"),
-                    Weight::Unknown => ("unknown", "look"),
-                };
-                told += &format!("{word}  {name}: {}\n", missing.what);
-                told += &format!("         {then}: {}\n", missing.mend);
-                is_ready &= missing.weight == Weight::Note;
-            }
+pub(crate) fn print_findings(checks: Vec<(&str, Finding)>, as_json: bool) -> Result<bool, Failure> {
+    let is_ready = checks.iter().all(|(_, found)| match found {
+        Ok(_) => true,
+        Err(missing) => missing.weight == Weight::Note,
+    });
+    let lines = checks.iter().map(|(name, found)| {
+        if as_json {
+            line(name, found)
+        } else {
+            words(name, found)
+        }
+    });
+    print(&lines.collect::<String>())?;
+    Ok(is_ready)
+}
+
+fn words(name: &str, found: &Finding) -> String {
+    match found {
+        Ok(how) => format!("ok       {name}: {how}\n"),
+        Err(Missing {
+            what,
+            remedy,
+            weight,
+        }) => {
+            let (word, then) = match weight {
+                Weight::Missing => ("missing", "mend"),
+                Weight::Note => ("note   ", "mend"),
+                Weight::Unknown => ("unknown", "look"),
+            };
+            format!("{word}  {name}: {what}\n         {then}: {remedy}\n")
         }
     }
-    print(&told)?;
-    Ok(is_ready)
+}
+
+fn line(name: &str, found: &Finding) -> String {
+    let told = match found {
+        Ok(how) => json!({"check": name, "result": "ok", "what": how, "remedy": null}),
+        Err(Missing {
+            what,
+            remedy,
+            weight,
+        }) => {
+            let result = match weight {
+                Weight::Missing => "missing",
+                Weight::Note => "note",
+                Weight::Unknown => "unknown",
+            };
+            json!({"check": name, "result": result, "what": what, "remedy": remedy})
+        }
+    };
+    format!("{told}\n")
 }

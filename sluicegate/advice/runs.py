@@ -100,7 +100,7 @@ class Runs:
                 except Exception as error:  # the workers decide what it means
                     waiting.extendleft(asked.values())
                     asked.clear()
-                    workers.mend(error)
+                    workers.recover(error)
                 made = len(self.measured)
                 watch(
                     self.link.direction or "advise",

@@ -169,10 +169,10 @@ def _spots(
                 (float(flows[0]), float(flows[-1])),
                 (float(rtts_s[0]), float(rtts_s[-1])),
                 count,
-                tell=partial(_tell, watch, name, count),
+                on_progress=partial(_report_progress, watch, name, count),
             )
     return made
 
 
-def _tell(watch: Watch, name: str, count: int, done: int) -> None:
+def _report_progress(watch: Watch, name: str, count: int, done: int) -> None:
     watch(name, done, count, f"network {done} of {count}")

@@ -87,7 +87,7 @@ def _check(ipv6: bool) -> None:
     lacking = False
     for need in needs(ipv6):
         lacking |= bool(need.missing)
-        found = f"missing: {need.missing}\n    {need.mend}" if need.missing else "there"
+        found = f"missing: {need.missing}\n    {need.remedy}" if need.missing else "there"
         screen.print(escape(f"{need.name}: {found}"))
     screen.print(f"congestion control of TCP: {', '.join(congestion_controls())}")
     if lacking:

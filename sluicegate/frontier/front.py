@@ -22,7 +22,7 @@ from sluicegate.frontier.process import Outcome, Process, evaluate, mixed
 # gain of a corner below a line, as a share of both costs there, that is more than rounding
 _ROUNDING = 1e-11
 _HALVINGS = 100
-Tell = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Front:
         pair: tuple[Objective, Objective],
         *,
         corners: int = 100,
-        tell: Tell | None = None,
+        on_progress: Progress | None = None,
     ) -> None:
         """Find both ends, and corners between them.
 
@@ -62,7 +62,7 @@ class Front:
             process: What can be decided.
             pair: The objectives of both axes.
             corners: How many corners at most; further ones are found where points are asked for.
-            tell: Called with the corners found and the most to find.
+            on_progress: Called with the corners found and the most to find.
         """
         self.process, self.pair = process, pair
         self._costs = [process.weighted(each.cost) for each in pair]
@@ -70,7 +70,7 @@ class Front:
         ends = [least(process, [first, second]), least(process, [second, first])]
         self._corners = [ends[0]] if self._alike(*ends) else ends
         self._edges: set[tuple[int, int]] = set()
-        self._follow(corners, tell)
+        self._follow(corners, on_progress)
 
     @property
     def corners(self) -> list[Point]:
@@ -113,7 +113,7 @@ class Front:
             return self._corner(0)
         return self._between(lambda rates: second.is_better(y, second.value(rates)), y, 1)
 
-    def _follow(self, most: int, tell: Tell | None) -> None:
+    def _follow(self, most: int, on_progress: Progress | None) -> None:
         """Find corners where the front may lie furthest below its known part."""
         open_: list[tuple[float, int, Outcome, Outcome]] = []
         count = 0
@@ -134,8 +134,8 @@ class Front:
             self._corners.insert(place, found)
             add(one, found)
             add(found, other)
-            if tell is not None:
-                tell(len(self._corners), most)
+            if on_progress is not None:
+                on_progress(len(self._corners), most)
 
     def _size(self, one: Outcome, other: Outcome) -> float:
         """How much of the picture lies between two corners, from 0 to 1."""

@@ -179,17 +179,17 @@ def frontier(
     check_size(source, scenario.queue.limit, bounded=bool(limits))
     process = admission(source, scenario.queue.limit, deadline)
 
-    def tell(done: int, total: int) -> None:
+    def on_progress(done: int, total: int) -> None:
         if watch is not None:
             watch("frontier", done, total, f"point {done}")
 
-    tell(0, points)
+    on_progress(0, points)
     front: Front | BoundedFront
     if limits:
         front = BoundedFront(process, chosen, limits)
-        found = front.spread(points, tell)
+        found = front.spread(points, on_progress)
     else:
-        front = Front(process, chosen, corners=points, tell=tell)
+        front = Front(process, chosen, corners=points, on_progress=on_progress)
         found = front.corners
     return Frontier(
         scenario,

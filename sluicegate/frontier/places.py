@@ -124,7 +124,7 @@ def _records(
 ) -> tuple[str, Sequence[Record]]:
     """The AQM's record if there is an exact one; else a record of each replication."""
 
-    def tell(done: float, total: float, stage: str = "") -> None:
+    def on_progress(done: float, total: float, stage: str = "") -> None:
         if watch is not None:
             watch(discipline.name, done, total, stage)
 
@@ -137,7 +137,7 @@ def _records(
                 method="auto",
                 limit=False,
                 front_times=False,
-                tell=tell,
+                on_progress=on_progress,
                 fresh=fresh,
             )
         except SluiceError:
@@ -151,7 +151,7 @@ def _records(
         one = scenario.replace(replications=1, seed=scenario.seed + run)
 
         def follow(done: int, total: int, run: int = run) -> None:
-            tell(run * total + done, runs * total, f"replication {run + 1} of {runs}")
+            on_progress(run * total + done, runs * total, f"replication {run + 1} of {runs}")
 
         record = simulate(one, discipline, watch=follow, fresh=fresh)
         if record.interrupted:

@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from sluicegate.errors import SluiceError
-from sluicegate.frontier.front import Point, Tell
+from sluicegate.frontier.front import Point, Progress
 from sluicegate.frontier.objectives import Objective, Rates
 from sluicegate.frontier.process import Outcome, Process, evaluate
 
@@ -116,13 +116,13 @@ class BoundedFront:
         """As of `Front`."""
         return self._best(0, (self.pair[1], y))
 
-    def spread(self, count: int, tell: Tell) -> list[Point]:
+    def spread(self, count: int, on_progress: Progress) -> list[Point]:
         """Points from one end of the front to the other, evenly by the first objective."""
         first, last = self._ends()
         points = []
         for x in np.linspace(first, last, count):
             points.append(self.at(float(x)))
-            tell(len(points), count)
+            on_progress(len(points), count)
         return points
 
     def _check(self) -> None:

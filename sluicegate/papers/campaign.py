@@ -51,7 +51,7 @@ class Campaign:
                 scenario,
                 discipline,
                 threads=self._threads,
-                tell=lambda done, total, stage: self._tell(
+                on_progress=lambda done, total, stage: self._report_progress(
                     before + cost * done / total, f"{run}: {stage or 'under way'}"
                 ),
                 fresh=self._fresh,
@@ -62,10 +62,10 @@ class Campaign:
             raise self.interrupted()
         self._finished.append(record.identity)
         self._done += cost
-        self._tell(self._done, "")
+        self._report_progress(self._done, "")
         return record
 
-    def _tell(self, done: float, stage: str) -> None:
+    def _report_progress(self, done: float, stage: str) -> None:
         if self._watch is not None:
             self._watch(self._name, done, max(done, self._cost), stage)
 

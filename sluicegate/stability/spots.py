@@ -29,7 +29,7 @@ def spots(
     count: int,
     *,
     seed: int = 1,
-    tell: Callable[[int], None] = lambda done: None,
+    on_progress: Callable[[int], None] = lambda done: None,
 ) -> list[Spot]:
     """Simulate networks of one AQM whose N and R are random, half of them stable in the full model.
 
@@ -40,7 +40,7 @@ def spots(
         rtts_s: Least and greatest R, s.
         count: How many; fewer where the rectangle has no more of one kind.
         seed: Of the choice and of the runs.
-        tell: Called with the number of finished runs.
+        on_progress: Called with the number of finished runs.
 
     Returns:
         One for each network.
@@ -63,7 +63,7 @@ def spots(
             raise InterruptError(f"interrupted; {store.how_to_go_on(finished)}")
         finished.append(record.identity)
         done.append(_spot(found, network, stable, record))
-        tell(len(done))
+        on_progress(len(done))
     return done
 
 

@@ -226,7 +226,7 @@ class Folder:
             return names
         return [str(self.files.unstrip_protocol(name)) for name in names]
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """Set damaged files aside, with a warning for each: their runs count as not made.
 
         Raises:

@@ -108,7 +108,7 @@ def sweep(
     plan.check(tasks)
     about = plan.about()
     folder.check(about)
-    folder.mend()
+    folder.repair()
     done = folder.done()
     mine = tasks[number - 1 :: of]
     waiting = [task for task in mine if not done.issuperset(task.runs)]
@@ -187,8 +187,8 @@ class _Campaign:
                     self._collect(workers)
                 except Exception as error:  # the workers decide what it means
                     self._take_back()
-                    workers.mend(error)
-                self._tell()
+                    workers.recover(error)
+                self._report_progress()
         except (KeyboardInterrupt, InterruptError):
             raise InterruptError(self._interrupted()) from None
         finally:
@@ -235,7 +235,7 @@ class _Campaign:
             self._left -= len(task.runs)
         self._course.append((time.monotonic(), self._left))
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         """Write results, draw the page and report, each when it is time."""
         now_s = time.monotonic()
         if now_s - self._written_s >= _WRITE_S:

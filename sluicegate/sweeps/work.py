@@ -72,7 +72,7 @@ def work(job: Job) -> Done:
 def _made(job: Job, task: Task) -> dict[str, Any]:
     scenario, world = job.bases[task.discipline].replace(task.changes), job.worlds[task.world]
     record: Record = world.run(
-        scenario, scenario.disciplines[0], threads=job.threads, tell=_silent, fresh=False
+        scenario, scenario.disciplines[0], threads=job.threads, on_progress=_silent, fresh=False
     )
     if record.interrupted:
         raise InterruptError("interrupted")

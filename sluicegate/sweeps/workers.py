@@ -46,7 +46,7 @@ class Workers(ABC):
     def submit(self, job: Job) -> Future[Done]:
         """Take a job."""
 
-    def mend(self, error: BaseException) -> None:
+    def recover(self, error: BaseException) -> None:
         """Go on after a job was lost with its worker.
 
         Raises:
@@ -99,7 +99,7 @@ class Processes(Workers):
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return future
 
-    def mend(self, error: BaseException) -> None:
+    def recover(self, error: BaseException) -> None:
         """Start other processes, unless they end too often without a result."""
         if not isinstance(error, BrokenExecutor):
             raise error
@@ -157,7 +157,7 @@ class Dask(Workers):
         future: Future[Done] = self._pool.submit(work, job)
         return future
 
-    def mend(self, error: BaseException) -> None:
+    def recover(self, error: BaseException) -> None:
         """Raise what the cluster cannot handle itself."""
         if isinstance(error, CancelledError | OSError):
             raise SluiceError(

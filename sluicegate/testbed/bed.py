@@ -19,7 +19,7 @@ from typing import Any
 from sluicegate.errors import SluiceError
 from sluicegate.testbed.host import main as main_of_host
 from sluicegate.testbed.job import FOLDER, HostJob, Job, Outcome, QdiscJob
-from sluicegate.testbed.links import command, forward, lay_link, name_namespace
+from sluicegate.testbed.links import add_link, command, forward, name_namespace
 from sluicegate.testbed.qdiscs import Qdiscs
 from sluicegate.testbed.router import Router, rules
 
@@ -49,12 +49,12 @@ def _end_with_reader() -> None:
     os._exit(1)
 
 
-def run(job: Job, tell: Callable[[float], None]) -> Outcome:
+def run(job: Job, on_progress: Callable[[float], None]) -> Outcome:
     """Do a job in the namespaces of this process, which are the router's.
 
     Args:
         job: What to do.
-        tell: Called now and then with the seconds since its start.
+        on_progress: Called now and then with the seconds since its start.
 
     Raises:
         SluiceError: If it cannot be done, with the reason.
@@ -62,13 +62,13 @@ def run(job: Job, tell: Callable[[float], None]) -> Outcome:
     command("mount", "-t", "tmpfs", "tmpfs", FOLDER)
     hosts = [_Host(each) for each in job.hosts]
     try:
-        return _run(job, hosts, tell)
+        return _run(job, hosts, on_progress)
     finally:
         for host in hosts:
             host.end()
 
 
-def _run(job: Job, hosts: Sequence[_Host], tell: Callable[[float], None]) -> Outcome:
+def _run(job: Job, hosts: Sequence[_Host], on_progress: Callable[[float], None]) -> Outcome:
     for host in hosts:
         host.join()
     forward(job.hosts[0].ipv6)
@@ -89,7 +89,7 @@ def _run(job: Job, hosts: Sequence[_Host], tell: Callable[[float], None]) -> Out
     for host in hosts:
         host.say(start_ns)
     while (since_s := (time.monotonic_ns() - start_ns) / 1e9) < job.hosts[0].duration_ns / 1e9:
-        tell(max(0.0, since_s))
+        on_progress(max(0.0, since_s))
         time.sleep(_BETWEEN_NEWS_S)
     clients, servers = (host.hear() for host in hosts)
     return Outcome(
@@ -124,7 +124,7 @@ class _Host:
     def join(self) -> None:
         """Lay the link between it and the router, and tell it what to do."""
         self.hear()
-        lay_link(self._job, self._pid)
+        add_link(self._job, self._pid)
         self.say(self._job)
 
     def name(self) -> None:

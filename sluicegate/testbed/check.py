@@ -23,12 +23,12 @@ class Need:
     Attributes:
         name: What.
         missing: Why it cannot be used; empty if it can.
-        mend: The remedy, a command wherever there is one.
+        remedy: What helps, a command wherever there is one.
     """
 
     name: str
     missing: str
-    mend: str
+    remedy: str
 
 
 def needs(ipv6: bool = False) -> list[Need]:
@@ -108,7 +108,9 @@ def daemon_needs(ipv6: bool = False) -> list[Need]:
 
 def missing(wanted: list[Need]) -> str:
     """What is missing and the remedy, a line each; empty if nothing is."""
-    return "\n".join(f"{each.name}: {each.missing}: {each.mend}" for each in wanted if each.missing)
+    return "\n".join(
+        f"{each.name}: {each.missing}: {each.remedy}" for each in wanted if each.missing
+    )
 
 
 def congestion_controls() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import threading
@@ -14,8 +15,6 @@ from sluicegate.errors import InterruptError
 from sluicegate.testbed.check import missing, namespace_needs, qdisc_need
 from sluicegate.testbed.job import Job, Outcome
 from sluicegate.testbed.run import run
-
-_MISSING, _MEND = "missing  ", "mend: "
 
 
 @dataclass(frozen=True)
@@ -71,13 +70,12 @@ def _of_bpf() -> list[str]:
     """What `sluiced` lacks."""
     if (daemon := program()) is None:
         return [f"the daemon sluiced: {NO_PROGRAM}: {GET_PROGRAM}"]
-    command = [daemon, "check", "--backend", "kernel"]
+    command = [daemon, "check", "--backend", "kernel", "--json"]
     told = subprocess.run(command, capture_output=True, text=True, check=False)
-    lines = (told.stdout + told.stderr).splitlines()
-    if not any(line.startswith("ok ") for line in lines):
-        return lines
-    return [
-        f"{line.removeprefix(_MISSING)}: {after.strip().removeprefix(_MEND)}"
-        for line, after in zip(lines, [*lines[1:], ""], strict=True)
-        if line.startswith(_MISSING)
+    # without BPF it checks nothing, and says why
+    found = [json.loads(line) for line in told.stdout.splitlines()]
+    return told.stderr.splitlines() + [
+        f"{each['check']}: {each['what']}: {each['remedy']}"
+        for each in found
+        if each["result"] == "missing"
     ]

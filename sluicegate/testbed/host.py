@@ -54,7 +54,7 @@ def main(bed: Connection) -> None:
     for part in (senders, receivers, receiver):
         part.begin(start_ns)
     loop.run(start_ns + job.duration_ns)
-    senders.look(job.duration_ns)
+    senders.sample(job.duration_ns)
     sent = Sent(
         streams=senders.outcomes(),
         info=senders.info(),

@@ -173,7 +173,7 @@ class QdiscJob:
         before: Commands that lay them.
         files: What these commands read, by names: they are in `FOLDER` of the testbed.
         towards: Of which links it is seen what happens to the packets.
-        looks_ns: Between two looks at how much waits before them.
+        sampling_ns: Between two samples of how much waits before them.
         places: Packets that there is room for in each log.
         after: A command whose output is kept; empty: none.
         marks_behind: Whether packets are marked at the hosts, whose namespaces have the names of
@@ -185,7 +185,7 @@ class QdiscJob:
     before: Sequence[Sequence[str]]
     files: Mapping[str, bytes]
     towards: Sequence[Side]
-    looks_ns: int
+    sampling_ns: int
     places: int
     after: Sequence[str]
     marks_behind: bool = False
@@ -272,13 +272,13 @@ class Seen:
         came: Packets that came to the router from the other side, in the order of time: rows of
             `packets.PACKET`, or of `packets.WITH_HEADERS` where the job asks for them.
         left: Likewise, packets that left over the link.
-        looks_ns: When it was looked at how much waits before it, shape (L,).
-        told: What `tc -s -j` told at each look, a line for each.
+        sampled_ns: When it was asked how much waits before it, shape (L,).
+        told: What `tc -s -j` told then, a line each time.
     """
 
     came: NDArray[np.void]
     left: NDArray[np.void]
-    looks_ns: NDArray[np.int64]
+    sampled_ns: NDArray[np.int64]
     told: str
 
 

@@ -39,7 +39,7 @@ def _ip(lines: Sequence[str]) -> None:
     command("ip", "-batch", "-", text="\n".join(lines))
 
 
-def lay_link(job: HostJob, process: int) -> None:
+def add_link(job: HostJob, process: int) -> None:
     """Lay a link from the router, where this is called, to the namespace of a process."""
     side, link = job.side, _LINK.format(mtu=job.mtu)
     near = f"name {NEAR} address {_HOST} {link} netns {process}"

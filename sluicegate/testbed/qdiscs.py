@@ -40,7 +40,7 @@ class Qdiscs:
             )
             for side in job.towards
         ]
-        self._looks = [_Looks(side, job.looks_ns) for side in job.towards]
+        self._samplers = [_Sampler(side, job.sampling_ns) for side in job.towards]
 
     def seen(self) -> Sequence[Seen]:
         """End the looks; give what was seen of each link.
@@ -51,10 +51,10 @@ class Qdiscs:
         # not before: a run has the same instructions with and without headers
         kind = WITH_HEADERS if self._headers else PACKET
         seen = []
-        for looks, (came, left) in zip(self._looks, self._logs, strict=True):
+        for sampler, (came, left) in zip(self._samplers, self._logs, strict=True):
             # what has left by now has come by then
             leaving = left.rows(kind)
-            seen.append(Seen(came.rows(kind), leaving, *looks.stop()))
+            seen.append(Seen(came.rows(kind), leaving, *sampler.stop()))
         return seen
 
     def after(self) -> str:
@@ -66,7 +66,7 @@ class Qdiscs:
         return command(*self._after) if self._after else ""
 
 
-class _Looks:
+class _Sampler:
     """Asks one process of `tc` again and again how much waits."""
 
     def __init__(self, side: Side, every_ns: int) -> None:
@@ -79,10 +79,10 @@ class _Looks:
         )
         self._ended = threading.Event()
         # it ends with the process also where an error ends that before `stop`
-        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread = threading.Thread(target=self._sample, daemon=True)
         self._thread.start()
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         assert self._tc.stdin is not None
         next_ns = time.monotonic_ns()
         while not self._ended.wait(max(0, next_ns - time.monotonic_ns()) / _NS_PER_S):

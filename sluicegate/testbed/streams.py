@@ -161,13 +161,13 @@ class Senders:
             if stream.stop_ns is not None:
                 self._loop.at(start_ns + stream.stop_ns, sender.stop)
         for since_ns in range(0, self._job.duration_ns, self._job.info_ns):
-            self._loop.at(start_ns + since_ns, partial(self.look, since_ns))
+            self._loop.at(start_ns + since_ns, partial(self.sample, since_ns))
 
     def _start(self, sender: Sender, due_ns: int) -> None:
         self._late_ns.append(time.monotonic_ns() - due_ns)
         sender.start()
 
-    def look(self, since_ns: int) -> None:
+    def sample(self, since_ns: int) -> None:
         """Note the kernel's figures of every connection, at a time since the start of the run."""
         for place, sender in enumerate(self._senders):
             row = sender.info()

@@ -46,7 +46,7 @@ class Kept:
         self._written_s = time.monotonic()
         if folder is not None:
             folder.claim(problem.about())
-            folder.mend()
+            folder.repair()
             self._read(folder)
             self._writer = Writer(folder, self._schema())
 

@@ -184,7 +184,7 @@ def run(
     size = _processes(problem, workers)
     try:
         with here_or_beside(size) as pool:
-            runner = Runner(problem, pool, kept, progress.tell)
+            runner = Runner(problem, pool, kept, progress.report)
             judge = Judge(runner, "search", rules)
             progress.judge = judge
             search = Search(problem, judge, evaluations, progress.search)
@@ -290,13 +290,13 @@ class _Progress:
     def search(self, share: float) -> None:
         """Note the progress of the search."""
         self._share = max(self._share, _SEARCH_SHARE * share)
-        self.tell()
+        self.report()
 
     def end_search(self) -> None:
         """Note that the search is over."""
         self._share = _SEARCH_SHARE
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Report it."""
         if self._watch is not None and self.judge is not None:
             trials, runs = len(self.judge.trials), self.judge.runs

@@ -42,16 +42,16 @@ class Runner:
         problem: What is run.
         workers: What makes them.
         kept: Where they are kept.
-        tell: Called as runs come in.
+        on_progress: Called as runs come in.
     """
 
     def __init__(
-        self, problem: Problem, workers: Workers, kept: Kept, tell: Callable[[], None]
+        self, problem: Problem, workers: Workers, kept: Kept, on_progress: Callable[[], None]
     ) -> None:
         self._problem = problem
         self._workers = workers
         self._kept = kept
-        self._tell = tell
+        self._report_progress = on_progress
         self._each_s = _JOB_S
         self.made = 0
 
@@ -92,8 +92,8 @@ class Runner:
             except Exception as error:  # the workers decide what it means
                 waiting.extendleft(reversed([each for part in under_way.values() for each in part]))
                 under_way.clear()
-                self._workers.mend(error)
-            self._tell()
+                self._workers.recover(error)
+            self._report_progress()
 
     def _take(self, part: list[Asked], done: Done) -> None:
         self._workers.succeeded()

@@ -11,14 +11,14 @@ from importlib import import_module
 from typing import Any
 
 from sluicegate.errors import SluiceError
-from sluicegate.worlds.world import AnyScenario, AnyWorld, Option, Tell, Watch, World
+from sluicegate.worlds.world import AnyScenario, AnyWorld, Option, Progress, Watch, World
 
 __all__ = [
     "NAMES",
     "AnyScenario",
     "AnyWorld",
     "Option",
-    "Tell",
+    "Progress",
     "Watch",
     "World",
     "of_scenario",

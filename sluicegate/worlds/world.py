@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sluicegate.report.page import Page
 
 # what is done, what there is to do, and what that means in words
-Tell: TypeAlias = Callable[[float, float, str], None]
+Progress: TypeAlias = Callable[[float, float, str], None]
 
 
 class Watch(Protocol):
@@ -150,7 +150,7 @@ class World(ABC, Generic[S, R]):
         discipline: Discipline,
         *,
         threads: int | None,
-        tell: Tell,
+        on_progress: Progress,
         fresh: bool,
     ) -> R:
         """Judge a discipline, or take what the store has.
@@ -159,7 +159,7 @@ class World(ABC, Generic[S, R]):
             scenario: What it is judged on.
             discipline: What is judged.
             threads: Threads that a simulation uses; all cores if None.
-            tell: Called now and then.
+            on_progress: Called now and then.
             fresh: Whether to leave aside what the store has.
 
         Raises:

@@ -37,50 +37,59 @@ pub fn run(options: &CheckOptions) -> Result<bool, Failure> {
              or watch a daemon: --tun {} --interface {interface} --watch 10",
             names.join(" ")
         ))),
-        _ if options.backend == Some(Backend::Kernel) => in_kernel::look(options),
-        _ => look(options),
+        _ if options.backend == Some(Backend::Kernel) => in_kernel::check(options),
+        _ => check(options),
     }
 }
 
-fn look(options: &CheckOptions) -> Result<bool, Failure> {
+fn check(options: &CheckOptions) -> Result<bool, Failure> {
     match &options.tun {
-        Some(names) => print_findings(vec![
-            (tun::CLONE, tun_devices()),
-            (&names[0], device(&names[0])),
-            (&names[1], device(&names[1])),
-            ("forwarding", forwarding()),
-            ("real time", real_time()),
-            (
-                "offloads",
-                Ok("a TUN device has none: the kernel cuts segments before it sends them".into()),
-            ),
-        ]),
-        None => look_at_nfqueue(options),
+        Some(names) => print_findings(
+            vec![
+                (tun::CLONE, tun_devices()),
+                (&names[0], device(&names[0])),
+                (&names[1], device(&names[1])),
+                ("forwarding", forwarding()),
+                ("real time", real_time()),
+                (
+                    "offloads",
+                    Ok(
+                        "a TUN device has none: the kernel cuts segments before it sends them"
+                            .into(),
+                    ),
+                ),
+            ],
+            options.json,
+        ),
+        None => check_nfqueue(options),
     }
 }
 
-fn look_at_nfqueue(options: &CheckOptions) -> Result<bool, Failure> {
+fn check_nfqueue(options: &CheckOptions) -> Result<bool, Failure> {
     let rules = options.interface.as_ref().map(|interface| Rules {
         interface: interface.clone(),
         queue: options.queue,
         both_ways: options.both_ways,
         fail: options.fail,
     });
-    print_findings(vec![
-        ("capability", capability()),
-        ("kernel's queue", kernel()),
-        ("queue number", queue(options)),
-        ("interface", interface(options.interface.as_deref())),
-        ("rules can be set", tool(rules.as_ref())),
-        ("rules", installed(rules.as_ref())),
-        ("receive buffer", buffer()),
-        ("forwarding", forwarding()),
-        ("real time", real_time()),
-        (
-            "offloads",
-            Ok("may stay on: the kernel segments packets before it queues them".into()),
-        ),
-    ])
+    print_findings(
+        vec![
+            ("capability", capability()),
+            ("kernel's queue", kernel()),
+            ("queue number", queue(options)),
+            ("interface", interface(options.interface.as_deref())),
+            ("rules can be set", tool(rules.as_ref())),
+            ("rules", installed(rules.as_ref())),
+            ("receive buffer", buffer()),
+            ("forwarding", forwarding()),
+            ("real time", real_time()),
+            (
+                "offloads",
+                Ok("may stay on: the kernel segments packets before it queues them".into()),
+            ),
+        ],
+        options.json,
+    )
 }
 
 fn capability() -> Finding {
@@ -100,7 +109,7 @@ fn capability() -> Finding {
 fn tun_devices() -> Finding {
     tun::probe()
         .map(|()| "it can be opened".into())
-        .or_else(|(what, mend)| missing(what, mend))
+        .or_else(|(what, remedy)| missing(what, remedy))
 }
 
 fn device(name: &str) -> Finding {
@@ -244,13 +253,13 @@ fn forwarding() -> Finding {
         return Ok("on".into());
     }
     let kinds: Vec<&str> = off.iter().map(|(kind, ..)| *kind).collect();
-    let mends: Vec<&str> = off.iter().map(|(.., mend)| *mend).collect();
+    let remedies: Vec<&str> = off.iter().map(|(.., remedy)| *remedy).collect();
     lacking(
         format!(
             "this machine forwards no {}; its own packets are shaped",
             kinds.join(" and no ")
         ),
-        format!("sudo sysctl -w {}", mends.join(" ")),
+        format!("sudo sysctl -w {}", remedies.join(" ")),
     )
 }
 
@@ -258,13 +267,13 @@ fn real_time() -> Finding {
     if privileges::may_run_in_real_time() {
         return Ok("--timer realtime and spin can be had".into());
     }
-    let mend = match privileges::has(Capability::CAP_SYS_NICE) {
+    let remedy = match privileges::has(Capability::CAP_SYS_NICE) {
         true => "run it outside of this namespace, as the machine's root".into(),
         false => format!("sudo setcap cap_net_admin,cap_sys_nice+ep {}", program()),
     };
     lacking(
         "--timer realtime and spin are refused; departures are tens of microseconds later",
-        mend,
+        remedy,
     )
 }
 

@@ -324,6 +324,9 @@ pub struct CheckOptions {
     /// Address of that daemon: what sluiced run was given as --metrics.
     #[arg(long, value_name = "ADDRESS", default_value = USUAL, help_heading = TELEMETRY)]
     pub metrics: Address,
+    /// Print a line of JSON for each check.
+    #[arg(long, conflicts_with = "watch")]
+    pub json: bool,
     /// Check that what enters by the interface goes to the next queue.
     #[arg(long, help_heading = NFQUEUE)]
     pub both_ways: bool,

@@ -17,7 +17,7 @@ use crate::{
 ///
 /// # Errors
 /// If the interface's name is invalid.
-pub fn look(options: &CheckOptions) -> Result<bool, Failure> {
+pub fn check(options: &CheckOptions) -> Result<bool, Failure> {
     let device = options.interface.as_deref().map(device).transpose()?;
     let mut checks =
         vec![
@@ -41,7 +41,7 @@ pub fn look(options: &CheckOptions) -> Result<bool, Failure> {
         left.iter()
             .map(|(name, found)| (name.as_str(), found.clone())),
     );
-    print_findings(checks)
+    print_findings(checks, options.json)
 }
 
 /// Returns an error if a kind of that name exists.
@@ -54,7 +54,7 @@ pub fn refuse_what_is_left(kind: &Kind) -> Result<(), Failure> {
     }
     Err(Failure(match kept(kind) {
         Ok(how) => format!("{}: {how}: --kind gives another name", kind.name()),
-        Err(left) => format!("{}: {}: {}", kind.name(), left.what, left.mend),
+        Err(left) => format!("{}: {}: {}", kind.name(), left.what, left.remedy),
     }))
 }
 
@@ -68,7 +68,7 @@ pub fn refuse_what_stands(device: &Device) -> Result<(), Failure> {
     };
     Err(Failure(match stands(device, &kind) {
         Ok(how) => how,
-        Err(other) => format!("{}: {}", other.what, other.mend),
+        Err(other) => format!("{}: {}", other.what, other.remedy),
     }))
 }
 
@@ -79,7 +79,7 @@ fn stands(device: &Device, kind: &str) -> Finding {
     let is_owned = |each: &&Kind| each.name() == kind && each.owner() != Owner::Nobody;
     match Kind::all().iter().find(is_owned).map(kept) {
         Some(Ok(how)) => Ok(format!("{here}, {how}")),
-        Some(Err(left)) => missing(format!("{here}, {}", left.what), left.mend),
+        Some(Err(left)) => missing(format!("{here}, {}", left.what), left.remedy),
         None => missing(
             here,
             format!("{} qdisc del dev {} root", device.tc(), device.name),

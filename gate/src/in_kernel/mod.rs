@@ -16,10 +16,10 @@ use crate::{
     settings::{Settings, SettingsError},
 };
 #[cfg(not(feature = "kernel"))]
-pub use without_bpf::{look, run};
+pub use without_bpf::{check, run};
 #[cfg(feature = "kernel")]
 pub use {
-    check::look,
+    check::check,
     plane::run,
     ready::{Ready, compiled, scheduler},
 };
@@ -74,7 +74,7 @@ mod without_bpf {
     }
 
     /// Fails, because this program was built without BPF.
-    pub fn look(_options: &CheckOptions) -> Result<bool, Failure> {
+    pub fn check(_options: &CheckOptions) -> Result<bool, Failure> {
         Err(verify::without_bpf())
     }
 }

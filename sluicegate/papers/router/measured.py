@@ -176,9 +176,9 @@ class _Crew(Generic[K]):
             for future in done:
                 # the first error ends all
                 future.result()
-            self._tell(len(futures) - len(left))
+            self._report_progress(len(futures) - len(left))
 
-    def _tell(self, finished: int) -> None:
+    def _report_progress(self, finished: int) -> None:
         if self._watch is not None:
             total_s = sum(job.scenario.duration_s for job in self._jobs)
             stage = f"gate, {finished} of {len(self._jobs)} runs, {self.parallel} at a time"

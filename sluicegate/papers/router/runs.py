@@ -43,12 +43,12 @@ def found_in(
         InterruptError: After Ctrl-C; the next call goes on from what is finished.
     """
 
-    def tell(name: str, done: float, total: float, stage: str = "") -> None:
+    def on_progress(name: str, done: float, total: float, stage: str = "") -> None:
         if watch is not None:
             watch(name, done, total, f"{world.name}, {stage}")
 
     cost = sum(map(world.cost, scenarios.values()))
-    campaign = Campaign(name, cost, threads=threads, watch=tell, fresh=fresh)
+    campaign = Campaign(name, cost, threads=threads, watch=on_progress, fresh=fresh)
     return {case: Found.of([campaign.run(scenario, world)]) for case, scenario in scenarios.items()}
 
 

@@ -27,7 +27,7 @@ class DifferentialEvolution(Method):
             # a score counts even if it is better only than its parent's: no run is stopped
             found = search.judge(asked, [None] * len(asked))
             generations += 1
-            search.tell(min(generations / _GENERATIONS, 1.0))
+            search.on_progress(min(generations / _GENERATIONS, 1.0))
             return [trial.merit for trial in found]
 
         evolve(

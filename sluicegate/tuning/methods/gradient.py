@@ -67,7 +67,7 @@ class Gradient(Method):
                 ],
                 options={"ftol": _TOLERANCE, "maxiter": 100},
             )
-            search.tell((number + 1) / len(starts))
+            search.on_progress((number + 1) / len(starts))
 
 
 class _Slopes:

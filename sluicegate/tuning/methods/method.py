@@ -23,15 +23,15 @@ class Search:
         problem: What is tuned.
         judge: Judges candidates.
         most: Candidates that may be judged; None: as many as the method wants.
-        tell: Called with the share of the search that is done.
+        on_progress: Called with the share of the search that is done.
     """
 
     def __init__(
-        self, problem: Problem, judge: Judge, most: int | None, tell: Callable[[float], None]
+        self, problem: Problem, judge: Judge, most: int | None, on_progress: Callable[[float], None]
     ) -> None:
         self.problem = problem
         self.most = most
-        self.tell = tell
+        self.on_progress = on_progress
         self._judge = judge
 
     @property

@@ -40,7 +40,7 @@ class NelderMead(Method):
                     "fatol": np.inf,
                 },
             )
-            search.tell((number + 1) / len(starts))
+            search.on_progress((number + 1) / len(starts))
 
 
 def _simplex(start: Place) -> NDArray[np.float64]:

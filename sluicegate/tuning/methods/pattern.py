@@ -65,7 +65,7 @@ class Pattern(Method):
                     ends[number] = end.value
                     del asked[number]
             shrunk = sum(_shrunk(step) for _, _, step in asked.values())
-            search.tell((len(ends) + shrunk) / len(walks))
+            search.on_progress((len(ends) + shrunk) / len(walks))
         self.ends = [ends[number] for number in range(len(walks))]
 
 

@@ -57,4 +57,4 @@ def study(
             for number, excess in enumerate(trial.excesses().mean(axis=0)):
                 each.set_constraint(str(number), float(excess))
             made.tell(each, list(values(trial)))
-        search.tell(len(made.trials) / most)
+        search.on_progress(len(made.trials) / most)

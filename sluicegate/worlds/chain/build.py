@@ -16,7 +16,7 @@ from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, Scenario
 
 if TYPE_CHECKING:
-    from sluicegate.worlds.world import Tell
+    from sluicegate.worlds.world import Progress
 
 # the system and other programs need some, too
 _SHARE_OF_MEMORY = 0.8
@@ -121,16 +121,16 @@ def identity(run: dict[str, Any]) -> str:
     return store.identity(run, "sluicegate.worlds.chain.run")
 
 
-def progress(tell: Tell | None) -> Callable[[str, int, float], None] | None:
+def progress(on_progress: Progress | None) -> Callable[[str, int, float], None] | None:
     """What the engine tells of its progress, as what `tell` takes."""
-    if tell is None:
+    if on_progress is None:
         return None
 
     def told(method: str, done: int, rest: float) -> None:
         if method == "direct":
-            tell(done, rest, f"{done} of {rest:.0f} sizes eliminated")
+            on_progress(done, rest, f"{done} of {rest:.0f} sizes eliminated")
         else:
             digits = max(-math.log10(max(rest, _LEAST)), 0.0)
-            tell(digits, _DIGITS, f"{done} sweeps, residual {rest:.0e}")
+            on_progress(digits, _DIGITS, f"{done} sweeps, residual {rest:.0e}")
 
     return told

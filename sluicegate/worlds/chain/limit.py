@@ -16,7 +16,7 @@ from sluicegate.worlds.chain.build import identity
 from sluicegate.worlds.chain.steady import Solution, solve
 
 if TYPE_CHECKING:
-    from sluicegate.worlds.world import Tell
+    from sluicegate.worlds.world import Progress
 
 FloatArray = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ def extrapolate(
     *,
     grid: float = 0.25,
     tolerance: float = 1e-3,
-    tell: Tell | None = None,
+    on_progress: Progress | None = None,
 ) -> Record:
     """Solve the chain on finer and finer grids and take each measure to their limit.
 
@@ -54,7 +54,7 @@ def extrapolate(
         discipline: Which discipline; the scenario's only one if None.
         grid: The third grid has as many levels as one with this step has, packets.
         tolerance: Half width over value that is small enough.
-        tell: Called now and then, as by `solve`: how far the grid at hand is.
+        on_progress: Called now and then, as by `solve`: how far the grid at hand is.
 
     Raises:
         SluiceError: As `solve`; if `grid` is above a quarter of the limit, with which the first
@@ -67,13 +67,13 @@ def extrapolate(
         )
     if not tolerance > 0:
         raise SluiceError(f"tolerance = {tolerance:g} must be above 0")
-    solution = solve(scenario, discipline, grid=4 * grid, tell=tell)
+    solution = solve(scenario, discipline, grid=4 * grid, on_progress=on_progress)
     levels = round(limit / (4 * grid)) + 1
     records: list[Record] = []
     while True:
         if len(solution.average_levels) > 1:
             places = levels_for(solution, levels, limit)
-            solution = solve(scenario, discipline, grid=places, tell=tell)
+            solution = solve(scenario, discipline, grid=places, on_progress=on_progress)
         records.append(solution.record)
         levels = 2 * levels - 1
         if len(records) < 3:

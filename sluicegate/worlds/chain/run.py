@@ -13,7 +13,7 @@ from sluicegate.worlds.chain.limit import extrapolate
 from sluicegate.worlds.chain.steady import Method, solve
 
 if TYPE_CHECKING:
-    from sluicegate.worlds.world import Tell
+    from sluicegate.worlds.world import Progress
 
 
 def run(
@@ -24,7 +24,7 @@ def run(
     method: Method,
     limit: bool,
     front_times: bool,
-    tell: Tell,
+    on_progress: Progress,
     fresh: bool,
 ) -> Record:
     """Solve the chain of a discipline, or go to the limit, unless the store has the record.
@@ -36,7 +36,7 @@ def run(
         method: Likewise.
         limit: Whether to go to the limit of an infinitely fine grid instead.
         front_times: As for `solve`; has no effect where the queue does not drop from the front.
-        tell: As for `solve`.
+        on_progress: As for `solve`.
         fresh: Whether to leave aside what the store has.
 
     Raises:
@@ -49,7 +49,7 @@ def run(
     if not fresh and (known := store.find(name, Record)) is not None:
         return replace(known, discipline=discipline.name)
     if limit:
-        found = extrapolate(scenario, discipline, grid=grid, tell=tell)
+        found = extrapolate(scenario, discipline, grid=grid, on_progress=on_progress)
     else:
         found = solve(
             scenario,
@@ -57,7 +57,7 @@ def run(
             grid=grid,
             method=method,
             front_times=front_times and described["queue"]["victim"] == "front",
-            tell=tell,
+            on_progress=on_progress,
         ).record
     record = replace(found, identity=name, run=described)
     store.keep(record)

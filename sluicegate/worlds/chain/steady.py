@@ -17,7 +17,7 @@ from sluicegate.scenario import Discipline, Scenario
 from sluicegate.worlds.chain.build import build, describe_chain, identity, only, progress
 
 if TYPE_CHECKING:
-    from sluicegate.worlds.world import Tell
+    from sluicegate.worlds.world import Progress
 
 FloatArray = NDArray[np.float64]
 Method: TypeAlias = Literal["auto", "direct", "iterative"]
@@ -135,7 +135,7 @@ def solve(
     grid: float | FloatArray = 0.25,
     method: Method = "auto",
     front_times: bool = False,
-    tell: Tell | None = None,
+    on_progress: Progress | None = None,
 ) -> Solution:
     """Solve the Markov chain of one discipline on a scenario.
 
@@ -153,7 +153,7 @@ def solve(
             accuracy), `iterative` (for millions of states), or `auto`.
         front_times: Follow packets under drop from front through time, for the distributions of
             their sojourn times and delays; more work than the solution.
-        tell: Called now and then with what is done, what there is to do, and in words.
+        on_progress: Called now and then with what is done, what there is to do, and in words.
 
     Raises:
         SluiceError: If the scenario or the discipline has no such chain, if it needs more memory
@@ -166,7 +166,7 @@ def solve(
         raise SluiceError(f"front_times: the queue's victim must be front, not {victim}")
     chain = build(scenario, chosen, grid)
     try:
-        solved = _engine.solve_chain(chain, method, progress(tell), front_times)
+        solved = _engine.solve_chain(chain, method, progress(on_progress), front_times)
     except ValueError as error:
         raise SluiceError(str(error)) from None
     return Solution(

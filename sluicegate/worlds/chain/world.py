@@ -13,7 +13,7 @@ from sluicegate.worlds.chain.build import build
 from sluicegate.worlds.chain.run import run
 from sluicegate.worlds.chain.steady import Method
 from sluicegate.worlds.one_queue import OneQueue
-from sluicegate.worlds.world import Tell
+from sluicegate.worlds.world import Progress
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ class Chain(OneQueue[Record]):
         discipline: Discipline,
         *,
         threads: int | None,
-        tell: Tell,
+        on_progress: Progress,
         fresh: bool,
     ) -> Record:
         """Solve, or go to the limit; `threads` has no meaning here."""
-        return run(scenario, discipline, **asdict(self), tell=tell, fresh=fresh)
+        return run(scenario, discipline, **asdict(self), on_progress=on_progress, fresh=fresh)
 
     def in_short(self, scenario: Scenario) -> str:
         """That there is no chance in it."""

@@ -64,14 +64,14 @@ def measure(
     machines: list[dict[str, Any]] = []
     for number in range(scenario.replications):
 
-        def tell(since_s: float, done_s: float = number * scenario.duration_s) -> None:
+        def on_progress(since_s: float, done_s: float = number * scenario.duration_s) -> None:
             if watch is not None:
                 watch(done_s + since_s, total_s)
 
         router = daemon(scenario, discipline, number, ipv6)
         planned = plan(scenario, discipline, number, router, congestion_control, ipv6)
         try:
-            outcome = run_job(planned.job, tell)
+            outcome = run_job(planned.job, on_progress)
         except KeyboardInterrupt:
             break
         links = [Lines(outcome.router, name) for name in DIRECTIONS]

@@ -11,7 +11,7 @@ from sluicegate.worlds.gate.measure import measure
 from sluicegate.worlds.gate.record import GateRecord
 from sluicegate.worlds.gate.refusals import refuse
 from sluicegate.worlds.real.world import RealNetwork
-from sluicegate.worlds.world import OPTION, Option, Tell
+from sluicegate.worlds.world import OPTION, Option, Progress
 
 _IPV6 = Option(bool, "send all packets as IPv6, instead of IPv4.")
 
@@ -48,7 +48,7 @@ class Gate(RealNetwork[GateRecord]):
         discipline: Discipline,
         *,
         threads: int | None,
-        tell: Tell,
+        on_progress: Progress,
         fresh: bool,
     ) -> GateRecord:
         """Measure, always anew; see `sluicegate.worlds.gate.measure`."""
@@ -57,7 +57,7 @@ class Gate(RealNetwork[GateRecord]):
             discipline,
             congestion_control=self.congestion_control,
             ipv6=self.ipv6,
-            watch=lambda done_s, total_s: tell(
+            watch=lambda done_s, total_s: on_progress(
                 done_s, total_s, f"{done_s:,.0f} of {total_s:,.0f} s"
             ),
         )

@@ -11,7 +11,7 @@ from sluicegate.worlds.real.plan import Plan, plan
 
 _US_PER_S = 1e6
 # between two looks at how much waits; a packet of 1500 bytes takes 1.2 ms at 10 Mbit/s
-_LOOKS_NS = 10_000_000
+_SAMPLING_NS = 10_000_000
 # Ethernet headers, which the kernel counts and a scenario does not
 _ETHERNET_BYTES = 14
 _AT_ONCE_BYTES = 64
@@ -71,7 +71,7 @@ def lab_plan(
         before=layer.before,
         files=layer.files,
         towards=towards,
-        looks_ns=_LOOKS_NS,
+        sampling_ns=_SAMPLING_NS,
         places=0,
         after=layer.after,
         marks_behind=layer.marks_behind,

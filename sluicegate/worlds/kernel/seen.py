@@ -76,11 +76,11 @@ class LinkSeen:
     def __init__(self, seen: Seen, marks_behind: bool, reasons: Reasons | None = None) -> None:
         self._reasons = reasons
         # the last qdisc of each look is that with the discipline; others are only shapers
-        qdiscs = [json.loads(look)[-1] for look in seen.told.splitlines()]
+        qdiscs = [json.loads(sample)[-1] for sample in seen.told.splitlines()]
         counts = np.array([[each[name] for name in _COUNTS] for each in qdiscs], dtype=np.int64)
-        self._dropped, overlimits, self._waiting = counts[: len(seen.looks_ns)].T
+        self._dropped, overlimits, self._waiting = counts[: len(seen.sampled_ns)].T
         self._overlimits = overlimits if marks_behind else None
-        self._looks_ns = seen.looks_ns
+        self._sampled_ns = seen.sampled_ns
         self._came_ns = seen.came["time_ns"]
         self._left_ns = seen.left["time_ns"]
         self._bytes = seen.left["bytes"].astype(np.int64)
@@ -88,23 +88,23 @@ class LinkSeen:
         self.sojourn_ns = self._left_ns - self._came_ns[source]
         self._marked = (seen.left["tos"] & _CE == _CE) & (seen.came["tos"][source] & _CE != _CE)
 
-    def _look(self, time_ns: int) -> int:
+    def _nearest(self, time_ns: int) -> int:
         """The place of the look nearest to a time."""
-        return int(np.abs(self._looks_ns - time_ns).argmin())
+        return int(np.abs(self._sampled_ns - time_ns).argmin())
 
     def tally(self, since_ns: int, until_ns: int, rate_bps: float) -> Tally:
         """What was counted between two times, of CLOCK_MONOTONIC."""
         came = np.searchsorted(self._came_ns, [since_ns, until_ns])
         first, last = np.searchsorted(self._left_ns, [since_ns, until_ns])
-        look, until_look = self._look(since_ns), self._look(until_ns)
+        sample, until_sample = self._nearest(since_ns), self._nearest(until_ns)
         sent_bytes = self._bytes[first:last]
         sojourn_ns = self.sojourn_ns[first:last]
         service_ns = np.round(sent_bytes * 8 / rate_bps * _NS_PER_S).astype(np.int64)
-        lost = int(self._dropped[until_look] - self._dropped[look])
+        lost = int(self._dropped[until_sample] - self._dropped[sample])
         marked = int(self._marked[first:last].sum())
         if self._overlimits is not None:
-            marked = int(self._overlimits[until_look] - self._overlimits[look])
-        lasting_ns = np.diff(self._looks_ns)[look:until_look]
+            marked = int(self._overlimits[until_sample] - self._overlimits[sample])
+        lasting_ns = np.diff(self._sampled_ns)[sample:until_sample]
         by_reason = split(lost, self._reasons)
         verdicts = [0, 0, 0, 0, marked, 0]
         for verdict, count in ({_ANY: lost} if by_reason is None else by_reason).items():
@@ -112,7 +112,7 @@ class LinkSeen:
         return Tally(
             duration=until_ns - since_ns,
             idle=max(0, until_ns - since_ns - int(service_ns.sum())),
-            queue=np.bincount(self._waiting[look:until_look], lasting_ns).astype(np.uint64),
+            queue=np.bincount(self._waiting[sample:until_sample], lasting_ns).astype(np.uint64),
             arrivals=int(came[1] - came[0]),
             verdicts=verdicts,
             served=int(last - first),
@@ -127,17 +127,17 @@ class LinkSeen:
 
         Counts are from the first of the times on.
         """
-        looks = np.searchsorted(self._looks_ns, times_ns + slack_ns, side="right") - 1
-        looks = np.maximum(looks, 0)
+        samples = np.searchsorted(self._sampled_ns, times_ns + slack_ns, side="right") - 1
+        samples = np.maximum(samples, 0)
         came = np.searchsorted(self._came_ns, times_ns)
         sent = np.concatenate([[0], np.cumsum(self._bytes)])[
             np.searchsorted(self._left_ns, times_ns)
         ]
         nothing = np.full(len(times_ns), np.nan)
         return PortSeries(
-            queue=self._waiting[looks].astype(np.uint32),
+            queue=self._waiting[samples].astype(np.uint32),
             arrivals=(came - came[0]).astype(np.uint64),
-            losses=(self._dropped[looks] - self._dropped[looks[0]]).astype(np.uint64),
+            losses=(self._dropped[samples] - self._dropped[samples[0]]).astype(np.uint64),
             sent_bytes=(sent - sent[0]).astype(np.uint64),
             average=nothing,
             probability=nothing,

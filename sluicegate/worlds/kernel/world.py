@@ -20,7 +20,7 @@ from sluicegate.worlds.kernel.refusals import refuse
 from sluicegate.worlds.one_network import PACKETS
 from sluicegate.worlds.real.refusals import of_discipline
 from sluicegate.worlds.real.world import RealNetwork
-from sluicegate.worlds.world import OPTION, Option, Tell, check_alone
+from sluicegate.worlds.world import OPTION, Option, Progress, check_alone
 
 _HERE = Option(bool, "on this machine's own kernel, as root, in real time.")
 
@@ -77,11 +77,11 @@ class Kernel(RealNetwork[KernelRecord]):
         discipline: Discipline,
         *,
         threads: int | None,
-        tell: Tell,
+        on_progress: Progress,
         fresh: bool,
     ) -> KernelRecord:
         """Measure in the laboratory; see `sluicegate.worlds.kernel.measure`."""
-        tell(0, scenario.replications, "starts" if self.here else "boots")
+        on_progress(0, scenario.replications, "starts" if self.here else "boots")
         return measure(
             scenario,
             discipline,
@@ -92,7 +92,7 @@ class Kernel(RealNetwork[KernelRecord]):
             here=self.here,
             packets=self.packets,
             threads=threads,
-            watch=lambda done, total: tell(done, total, f"{done} of {total} runs"),
+            watch=lambda done, total: on_progress(done, total, f"{done} of {total} runs"),
             fresh=fresh,
         )
 

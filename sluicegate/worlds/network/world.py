@@ -10,7 +10,7 @@ from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.worlds.network.record import NetworkRecord
 from sluicegate.worlds.network.simulate import simulate
 from sluicegate.worlds.one_network import PACKETS, OneNetwork
-from sluicegate.worlds.world import OPTION, Tell, check_alone
+from sluicegate.worlds.world import OPTION, Progress, check_alone
 
 _PACKET_BITS = 4000
 
@@ -53,7 +53,7 @@ class Network(OneNetwork[NetworkRecord]):
         discipline: Discipline,
         *,
         threads: int | None,
-        tell: Tell,
+        on_progress: Progress,
         fresh: bool,
     ) -> NetworkRecord:
         """Simulate; see `sluicegate.network.simulate`."""
@@ -61,7 +61,7 @@ class Network(OneNetwork[NetworkRecord]):
             scenario,
             discipline,
             threads=threads,
-            watch=lambda done_s, total_s: tell(
+            watch=lambda done_s, total_s: on_progress(
                 done_s, total_s, f"{done_s:,.0f} of {total_s:,.0f} s"
             ),
             fresh=fresh,

@@ -13,7 +13,7 @@ from sluicegate.scenario import Discipline, Scenario
 from sluicegate.worlds.one_queue import OneQueue
 from sluicegate.worlds.slotted.record import SlottedRecord
 from sluicegate.worlds.slotted.simulate import simulate
-from sluicegate.worlds.world import Tell, check_alone
+from sluicegate.worlds.world import Progress, check_alone
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Slotted(OneQueue[SlottedRecord]):
         discipline: Discipline,
         *,
         threads: int | None,
-        tell: Tell,
+        on_progress: Progress,
         fresh: bool,
     ) -> SlottedRecord:
         """Simulate; see `sluicegate.simulate`."""
@@ -56,7 +56,7 @@ class Slotted(OneQueue[SlottedRecord]):
             scenario,
             discipline,
             threads=threads,
-            watch=lambda done, total: tell(done, total, ""),
+            watch=lambda done, total: on_progress(done, total, ""),
             fresh=fresh,
             decisions=self.decisions,
         )
