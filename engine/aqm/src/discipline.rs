@@ -266,6 +266,16 @@ pub struct Running {
 }
 
 impl Running {
+    /// Goes on with other parameters and the same state. Returns false, and changes nothing, if
+    /// `configured` is another AQM.
+    pub fn retune(&mut self, configured: &Configured) -> bool {
+        let is_same = ptr::eq(self.configured.class(), configured.class());
+        if is_same {
+            self.configured = configured.clone();
+        }
+        is_same
+    }
+
     /// Returns the bytes of `struct X_state`.
     pub fn state(&self) -> &[u8] {
         self.state.bytes(self.configured.0.class.code.state_size)

@@ -50,6 +50,20 @@ impl Scheduler {
         unsafe { lanes(configured.config().as_ptr().cast()) as u32 }
     }
 
+    /// Goes on with other parameters and the same state. Returns false, and changes nothing, if
+    /// `configured` is another scheduler, or has another number of lanes.
+    ///
+    /// # Panics
+    /// If `configured` is an AQM.
+    pub fn retune(&mut self, configured: &Configured) -> bool {
+        let is_same = std::ptr::eq(self.configured.class(), configured.class())
+            && Self::lanes_of(configured) == self.count;
+        if is_same {
+            self.configured = configured.clone();
+        }
+        is_same
+    }
+
     /// Returns the number of lanes.
     pub fn lanes(&self) -> u32 {
         self.count

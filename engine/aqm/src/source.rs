@@ -67,6 +67,19 @@ macro_rules! with_aqm {
     };
 }
 
+impl AnyAqm {
+    /// Goes on with the parameters of `source` and the same state. Returns false, and changes
+    /// nothing, if that makes other AQMs, or a program's own, whose parameters are its own business.
+    pub fn retune(&mut self, source: &AqmSource) -> bool {
+        match (self, source) {
+            (Self::Header(running), AqmSource::Configured(configured)) => {
+                running.retune(configured)
+            }
+            _ => false,
+        }
+    }
+}
+
 impl Aqm for AnyAqm {
     #[inline]
     fn arrive(&mut self, view: &View) -> Verdict {

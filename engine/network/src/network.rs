@@ -23,7 +23,7 @@ use crate::{
     series::PortSeries,
     slab::Aside,
     tally::Tally,
-    topology::Topology,
+    topology::{self, Topology},
     tournament::Tournament,
     trace::{Event, Step, Trace},
     wire::{Wire, WireTally},
@@ -445,15 +445,17 @@ impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
         ))
     }
 
-    /// Returns the ports, in the order of their links, with the interval of their AQMs' ticks, ns;
-    /// `None` if they want no ticks.
-    pub fn ticks(&self) -> impl Iterator<Item = (usize, Option<u64>)> {
-        let interval = |port: &Port| port.queue.tick_interval_ns();
-        self.ports.iter().map(interval).enumerate()
+    /// Returns when the AQMs of a port get their next tick, ns, if that is not yet in the agenda.
+    pub fn next_tick_ns(&mut self, now_ns: u64, port: usize) -> Option<u64> {
+        self.ports[port].next_tick_ns(now_ns)
     }
 
-    /// Ticks the AQMs of a port and returns the interval to the next tick, ns.
+    /// Ticks the AQMs of a port, if a tick is due. Returns when the next one is, ns.
     pub fn tick(&mut self, now_ns: u64, port: usize) -> Option<u64> {
+        // what is in the agenda may be from before the interval was changed
+        if self.ports[port].tick_ns != now_ns {
+            return None;
+        }
         let Port {
             queue,
             link,
@@ -472,7 +474,21 @@ impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
             held,
         };
         queue.tick(now_ns, &mut watch);
-        queue.tick_interval_ns()
+        self.ports[port].tick_ns = NEVER;
+        self.next_tick_ns(now_ns, port)
+    }
+
+    /// Puts the queue of a port under another discipline.
+    pub fn retune(&mut self, now_ns: u64, port: usize, to: &topology::Port) {
+        self.ports[port].retune(now_ns, to);
+    }
+
+    /// Sets another constant rate of the link behind a port, from its next packet on.
+    pub fn set_rate(&mut self, port: usize, rate_bps: u64, delay_ns: u64) {
+        let port = &mut self.ports[port];
+        port.set_rate(rate_bps);
+        let link = self.event_of_link[port.link];
+        self.links[link].transmitter.set(rate_bps, delay_ns, None);
     }
 
     /// Returns the number of ports.

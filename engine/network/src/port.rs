@@ -1,6 +1,7 @@
 //! The queue before a link in a run, with its counts.
 
-use sluice_aqm::{AnyAqm, Aqm, Verdict};
+use rand::Rng;
+use sluice_aqm::{AnyAqm, Aqm, NEVER, Verdict};
 use sluice_link::Service;
 use sluice_queue::Queue;
 use sluice_random::Stream;
@@ -24,6 +25,8 @@ pub struct Port {
     constant_bps: u64,
     service: Option<Service>,
     rate_bps: u64,
+    /// When the AQMs get their next tick; [`NEVER`] if they get none.
+    pub tick_ns: u64,
     /// Time up to which the queue's length and the link's idle time are counted.
     counted_ns: u64,
     /// Counts from before the present tally.
@@ -67,6 +70,7 @@ impl Port {
             rate_bps: link.rate_bps,
             random,
             busy: false,
+            tick_ns: NEVER,
             counted_ns: 0,
             earlier: Earlier::default(),
             tally: Tally::new(classes),
@@ -86,6 +90,36 @@ impl Port {
             self.tally.idle_ns += ns;
         }
         self.counted_ns = now_ns;
+    }
+
+    /// Goes on under another discipline; see [`Queue::retune`].
+    pub fn retune(&mut self, now_ns: u64, to: &topology::Port) {
+        let random = &mut self.random;
+        self.queue.retune(
+            now_ns,
+            (to.discipline, to.scheduler.as_ref()),
+            |aqm| aqm.retune(&to.aqm),
+            || to.aqm.start(),
+            &mut || random.next_u64(),
+        );
+    }
+
+    /// Sets another constant rate of the link.
+    pub fn set_rate(&mut self, rate_bps: u64) {
+        (self.constant_bps, self.rate_bps) = (rate_bps, rate_bps);
+        self.queue.set_rate(rate_bps);
+    }
+
+    /// Returns when the AQMs get their next tick, ns, if it is not yet in the agenda. It is due an
+    /// interval from now, or earlier if it already was.
+    pub fn next_tick_ns(&mut self, now_ns: u64) -> Option<u64> {
+        let interval_ns = self.queue.tick_interval_ns();
+        let earliest = interval_ns.map_or(NEVER, |interval_ns| now_ns + interval_ns);
+        let is_new = earliest < self.tick_ns;
+        if is_new || interval_ns.is_none() {
+            self.tick_ns = earliest;
+        }
+        is_new.then_some(earliest)
     }
 
     /// Shows the AQMs the link's rate at `now_ns`, and returns when it changes next, if it does.

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use sluice_aqm::AqmSource;
+
 use crate::{
     error::NetworkError,
     observation::Observation,
     plan::Plan,
     run::{Control, Replication},
+    topology::{MOST_RATE_BPS, Port},
     world::World,
 };
 
@@ -18,6 +21,8 @@ pub struct Session {
     plan: Arc<Plan>,
     world: AnyWorld,
     now_ns: u64,
+    /// The AQMs that were not in the plan.
+    sources: Vec<AqmSource>,
 }
 
 /// A world whose flows are counted by class, or not.
@@ -53,6 +58,7 @@ impl Session {
             plan,
             world,
             now_ns: 0,
+            sources: Vec::new(),
         })
     }
 
@@ -82,10 +88,66 @@ impl Session {
         }
         let came = with_world!(&mut self.world, world => world.advance(until_ns, control))?;
         self.plan.topology.check_answers()?;
+        if let Some(wrong) = self.sources.iter().find_map(AqmSource::wrong) {
+            return Err(NetworkError(wrong));
+        }
         if came {
             self.now_ns = until_ns;
         }
         Ok(came)
+    }
+
+    /// Puts the queue before a link under another discipline; see [`sluice_queue::Queue::retune`].
+    ///
+    /// # Errors
+    /// If the link has no queue, or if the discipline is refused.
+    pub fn retune(&mut self, link: usize, to: &Port) -> Result<(), NetworkError> {
+        let port = self.port(link)?;
+        if to.discipline.limit == 0 {
+            return Err(NetworkError("limit = 0 must be at least 1 packet".into()));
+        }
+        self.sources.push(to.aqm.clone());
+        with_world!(&mut self.world, world => world.retune(self.now_ns, port, to));
+        Ok(())
+    }
+
+    /// Sets another rate of a link, bits/s, from the next packet that it sends on.
+    ///
+    /// # Errors
+    /// If the link has no queue, if its rate varies by itself, or if the rate is out of range.
+    pub fn set_rate(&mut self, link: usize, rate_bps: u64) -> Result<(), NetworkError> {
+        let port = self.port(link)?;
+        let refuse = |what: String| {
+            let name = self.plan.topology.link_name(link);
+            Err(NetworkError(format!("link {name}: {what}")))
+        };
+        if self.plan.topology.links[link].service.is_some() {
+            return refuse("its rate varies as the scenario says, and cannot be set".into());
+        }
+        if !(1..=MOST_RATE_BPS).contains(&rate_bps) {
+            return refuse(format!(
+                "rate = {rate_bps} must lie between 1 and {MOST_RATE_BPS} bits/s"
+            ));
+        }
+        let delay_ns = self.plan.topology.links[link].delay_ns;
+        with_world!(&mut self.world, world => world.set_rate(port, rate_bps, delay_ns));
+        Ok(())
+    }
+
+    /// Returns the number of a link among those that have a queue.
+    fn port(&self, link: usize) -> Result<usize, NetworkError> {
+        let links = &self.plan.topology.links;
+        match links.get(link) {
+            Some(found) if found.port.is_some() => Ok(links[..link]
+                .iter()
+                .filter(|link| link.port.is_some())
+                .count()),
+            Some(_) => Err(NetworkError(format!(
+                "link {} has no queue",
+                self.plan.topology.link_name(link)
+            ))),
+            None => Err(NetworkError(format!("there is no link {link}"))),
+        }
     }
 
     /// Returns what can be seen now.

@@ -18,6 +18,7 @@ use crate::{
     routes::Routes,
     run::{ClassCounts, Control, Counts, Period, Replication},
     series::FlowSeries,
+    topology,
     trace::Trace,
 };
 
@@ -55,9 +56,9 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         trace.begin(&ends.tcp_groups, &ends.datagram_groups);
         let on_the_way = (routes, ends.classes.clone());
         let mut network = Network::new(&plan.topology, on_the_way, clock, streams, trace);
-        for (port, interval_ns) in network.ticks() {
-            if let Some(interval_ns) = interval_ns {
-                agenda.add(clock.ticks(interval_ns), Task::Tick(port as u32));
+        for port in 0..network.ports() {
+            if let Some(next_ns) = network.next_tick_ns(0, port) {
+                agenda.add(clock.ticks(next_ns), Task::Tick(port as u32));
             }
         }
         for port in 0..network.ports() {
@@ -127,6 +128,19 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
             datagrams: self.ends.datagram_outcomes(),
             flows: self.series,
         }
+    }
+
+    /// Puts the queue of a port under another discipline at `now_ns`, the time of the last `advance`.
+    pub fn retune(&mut self, now_ns: u64, port: usize, to: &topology::Port) {
+        self.network.retune(now_ns, port, to);
+        if let Some(next_ns) = self.network.next_tick_ns(now_ns, port) {
+            self.enter_at(next_ns, Task::Tick(port as u32));
+        }
+    }
+
+    /// Sets another constant rate of the link behind a port.
+    pub fn set_rate(&mut self, port: usize, rate_bps: u64, delay_ns: u64) {
+        self.network.set_rate(port, rate_bps, delay_ns);
     }
 
     /// Returns what can be seen at `now_ns`, the time of the last `advance`.
@@ -296,8 +310,8 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
             Task::ReceiverTimer(flow) => self.receiver_timer(now, flow),
             Task::Datagram(number) => self.send_datagram(now, number),
             Task::Tick(port) => {
-                if let Some(interval_ns) = self.network.tick(now.ns, port as usize) {
-                    self.enter_at(now.ns + interval_ns, task);
+                if let Some(next_ns) = self.network.tick(now.ns, port as usize) {
+                    self.enter_at(next_ns, task);
                 }
             }
             Task::Rate(port) => {

@@ -4,9 +4,9 @@ mod common;
 
 use common::{MS, SECOND, datagrams, link, plan, port, refusal, run, short, tcp, topology};
 use proptest::prelude::*;
-use sluice_aqm::{Configured, Value, find_scheduler};
+use sluice_aqm::{Configured, Value, find, find_scheduler};
 use sluice_network::{
-    ArrivalProcess, Control, Distribution, GroupState, Loss, NetworkError, Observation, Plan,
+    ArrivalProcess, Control, Distribution, GroupState, Loss, NetworkError, Observation, Plan, Port,
     RateStep, Replication, Service, Session, Size, WirePlan,
 };
 
@@ -192,4 +192,131 @@ fn a_cancelled_advance_goes_on() {
     assert_eq!(session.now_ns(), 0);
     let run_on = session.end(&Control::default()).unwrap().unwrap();
     assert_eq!(format!("{:?}", run(&plan)), format!("{run_on:?}"));
+}
+
+/// The discipline before a link of a plan.
+fn before(plan: &Plan, link: usize) -> Port {
+    plan.topology.links[link].port.clone().unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    #[test]
+    fn the_same_parameters_change_nothing(
+        aqm in 0_usize..5,
+        lanes in 1_u32..4,
+        times in prop::collection::vec(0_u64..=END, 0..20),
+    ) {
+        let aqm = ["red", "pie", "codel", "fred", "pi"][aqm];
+        let plan = network(aqm, lanes, false);
+        let control = Control::default();
+        let mut session = Session::new(plan.clone()).unwrap();
+        let mut times = times;
+        times.sort_unstable();
+        for until_ns in times {
+            session.advance(until_ns, &control).unwrap();
+            for link in [0, 2] {
+                session.retune(link, &before(&plan, link)).unwrap();
+            }
+            session.set_rate(0, 2_000_000).unwrap();
+        }
+        let retuned = session.end(&control).unwrap().unwrap();
+        prop_assert_eq!(format!("{:?}", run(&plan)), format!("{retuned:?}"));
+    }
+}
+
+/// A session of 400 kbit/s that takes twice as many datagrams, after two seconds.
+fn overloaded(aqm: &str) -> Session {
+    let mut links = vec![link(0, 1, 400_000, MS), link(1, 0, 400_000, MS)];
+    links[0].port = Some(port(aqm, 30));
+    let gap = Distribution::Constant(5 * MS);
+    let plan = plan(topology(2, links), vec![datagrams(0, 1, 1, gap, END)], END);
+    let mut session = Session::new(plan).unwrap();
+    session.advance(2 * SECOND, &Control::default()).unwrap();
+    session
+}
+
+#[test]
+fn states_and_packets_stay_with_new_parameters() {
+    let mut session = overloaded("pi");
+    let before = session.observe().ports[0].queue.clone();
+    let mut other = port("pi", 25);
+    let q_ref = vec![("q_ref".to_owned(), Value::Number(5.0))];
+    other.aqm = Configured::new(find("pi").unwrap(), &q_ref).unwrap().into();
+    session.retune(0, &other).unwrap();
+    assert_eq!(session.observe().ports[0].queue, before);
+    session.advance(3 * SECOND, &Control::default()).unwrap();
+    let after = &session.observe().ports[0].queue;
+    assert!(after.lanes[0].probability > before.lanes[0].probability);
+    assert!(after.packets <= 25 && before.packets > 25);
+}
+
+#[test]
+fn ticks_follow_a_new_interval() {
+    let with = |interval_s: f64| {
+        let mut port = port("pi", 30);
+        let given = [
+            ("sampling_interval".to_owned(), Value::Number(interval_s)),
+            ("q_ref".to_owned(), Value::Number(1.0)),
+        ];
+        port.aqm = Configured::new(find("pi").unwrap(), &given).unwrap().into();
+        port
+    };
+    let control = Control::default();
+    let probability = |session: &Session| session.observe().ports[0].queue.lanes[0].probability;
+    let mut session = overloaded("drop_tail");
+    session.retune(0, &with(10.0)).unwrap();
+    session.advance(3 * SECOND, &control).unwrap();
+    assert_eq!(probability(&session), Some(0.0), "no tick before 12 s");
+    session.retune(0, &with(0.1)).unwrap();
+    session.advance(3 * SECOND + 100 * MS, &control).unwrap();
+    assert_eq!(
+        probability(&session),
+        Some(0.0),
+        "none in the first interval"
+    );
+    session.advance(3 * SECOND + 101 * MS, &control).unwrap();
+    let once = probability(&session).unwrap();
+    session.advance(3 * SECOND + 201 * MS, &control).unwrap();
+    let twice = probability(&session).unwrap();
+    assert!(
+        0.0 < once && once < twice && twice < 2.5 * once,
+        "{once} {twice}"
+    );
+    // without ticks it stays; and a tick that was in the agenda is not made up for
+    session.retune(0, &port("drop_tail", 30)).unwrap();
+    session.advance(END, &control).unwrap();
+}
+
+#[test]
+fn another_rate_holds_from_the_next_packet_on() {
+    let mut session = overloaded("drop_tail");
+    let before = session.observe().ports[0].clone();
+    session.set_rate(0, 800_000).unwrap();
+    session.advance(4 * SECOND, &Control::default()).unwrap();
+    let after = session.observe().ports[0].clone();
+    assert_eq!((before.rate_bps, after.rate_bps), (400_000, 800_000));
+    // 500 bytes take 10 ms before and 5 ms after
+    let sent = after.sent - before.sent;
+    assert!((398..=402).contains(&sent), "{sent}");
+}
+
+#[test]
+fn what_cannot_be_changed_is_refused() {
+    let mut session = Session::new(network("red", 1, false)).unwrap();
+    let what = |refused: Result<(), NetworkError>| refused.unwrap_err().0;
+    assert_eq!(
+        what(session.set_rate(1, 1000)),
+        "link n1 -> n0 has no queue"
+    );
+    assert_eq!(what(session.set_rate(9, 1000)), "there is no link 9");
+    let varies = "link n1 -> n2: its rate varies as the scenario says, and cannot be set";
+    assert_eq!(what(session.set_rate(2, 1000)), varies);
+    assert!(what(session.set_rate(0, 0)).contains("rate = 0 must lie between 1 and"));
+    let none = port("red", 0);
+    assert_eq!(
+        what(session.retune(0, &none)),
+        "limit = 0 must be at least 1 packet"
+    );
 }

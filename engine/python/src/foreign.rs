@@ -245,7 +245,10 @@ pub struct Foreign {
 pub fn source(discipline: &Discipline, calls: &Arc<Calls>) -> PyResult<AqmSource> {
     match discipline.configured() {
         Some(configured) => Ok(configured.into()),
-        None => Ok(Foreign::source(PyDiscipline(discipline.clone()).foreign()?, calls)),
+        None => Ok(Foreign::source(
+            PyDiscipline(discipline.clone()).foreign()?,
+            calls,
+        )),
     }
 }
 

@@ -8,7 +8,7 @@ use sluice_aqm::{Aqm, Verdict, Victim};
 
 use crate::{
     buffer::Buffer,
-    packet::Packet,
+    packet::{Packet, Waiting},
     queue::{Queue, Shape},
     schedule::Fifo,
 };
@@ -56,6 +56,17 @@ impl<P: Packet, A: Aqm> Ahead<'_, P, A> {
     pub fn fall_idle(&mut self, now_ns: u64) {
         self.hold(0, 0);
         self.0.lanes[0].note_idle(now_ns);
+    }
+
+    /// Gives the queue the packets that wait, which it holds itself from now on. `serves`: whether
+    /// the link sends one.
+    pub fn end(self, waiting: impl Iterator<Item = Waiting<P>>, serves: bool) {
+        let lane = &mut self.0.lanes[0];
+        lane.hold(0, 0);
+        waiting.for_each(|waiting| lane.push(waiting.since_ns, waiting.packet));
+        if serves {
+            lane.serve();
+        }
     }
 
     /// Like [`Queue::tick`].

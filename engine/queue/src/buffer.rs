@@ -1,6 +1,6 @@
 //! The packets that wait before a link, and the rules for them, in one lane or several.
 
-use sluice_aqm::{Aqm, Discipline, Verdict, Victim};
+use sluice_aqm::{Aqm, Configured, Discipline, Verdict, Victim};
 
 use crate::{
     below,
@@ -32,6 +32,54 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         }
     }
 
+    /// Goes on under another discipline with the same lanes; see [`Queue::retune`].
+    ///
+    /// [`Queue::retune`]: crate::Queue::retune
+    pub fn retune(
+        &mut self,
+        now_ns: u64,
+        discipline: &Discipline,
+        keep: &impl Fn(&mut A) -> bool,
+        start: &impl Fn() -> A,
+    ) {
+        self.limit = discipline.limit;
+        self.limit_bytes = discipline.limit_bytes.unwrap_or(u64::MAX);
+        self.victim = discipline.victim;
+        for lane in self.lanes.as_mut() {
+            lane.retune(discipline, now_ns, keep, start);
+        }
+    }
+
+    /// Takes over what waited, and was decided, under another scheduler, in the order of arrival.
+    pub fn take_over<T: Schedule>(
+        &mut self,
+        now_ns: u64,
+        old: &mut Buffer<P, A, T>,
+        random: &mut impl FnMut() -> u64,
+    ) {
+        self.verdicts = old.verdicts;
+        let lanes = old.lanes.as_mut().iter_mut();
+        let is_serving = lanes.fold(false, |serves, lane| serves | lane.is_serving());
+        let mut waiting: Vec<_> = (old.lanes.as_mut().iter_mut())
+            .flat_map(Lane::take_all)
+            .collect();
+        waiting.sort_by_key(|waiting| waiting.since_ns);
+        for waiting in waiting {
+            let own = self
+                .schedule
+                .classify(now_ns, waiting.packet.flow_hash(), random);
+            let lane = &mut self.lanes.as_mut()[own];
+            lane.rejoin(now_ns, waiting);
+            self.schedule.join(own, lane, waiting.packet.bytes());
+        }
+        for lane in self.lanes.as_mut() {
+            lane.note_idle(now_ns);
+        }
+        if is_serving {
+            self.lanes.as_mut()[self.schedule.served()].serve();
+        }
+    }
+
     /// Returns the packets and the bytes that wait.
     #[inline]
     pub fn held(&self) -> (u32, u64) {
@@ -41,7 +89,8 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
     #[inline]
     fn has_room(&self, bytes: u32) -> bool {
         let (held, held_bytes) = self.held();
-        held < self.limit && u64::from(bytes) <= self.limit_bytes - held_bytes
+        // a limit that was lowered may be below what waits
+        held < self.limit && u64::from(bytes) <= self.limit_bytes.saturating_sub(held_bytes)
     }
 
     pub fn tick(&mut self, now_ns: u64, observer: &mut impl Observer<P>) {
@@ -223,6 +272,11 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
 }
 
 impl<P: Packet, A: Aqm> Buffer<P, A, Several> {
+    /// Gives the scheduler new parameters; false if its lanes would not be the same.
+    pub fn retune_scheduler(&mut self, scheduler: &Configured) -> bool {
+        self.schedule.retune(scheduler)
+    }
+
     /// `arrive`, not inlined into the world's loop, so that this stays fast for FIFOs.
     #[inline(never)]
     pub fn arrive_apart(

@@ -70,6 +70,12 @@ impl<T: Copy + Default> Fifo<T> {
         Some(packet)
     }
 
+    /// Takes out all packets, in their order.
+    pub fn take(&mut self) -> impl Iterator<Item = T> + use<T> {
+        let mut all = std::mem::take(self);
+        std::iter::from_fn(move || all.pop())
+    }
+
     /// Takes out the packet at `index` (0 is the head); the others keep their order.
     pub fn remove(&mut self, index: usize) -> Option<T> {
         let packet = *self.get(index)?;

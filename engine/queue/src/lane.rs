@@ -1,6 +1,6 @@
 //! One of a link's queues, with its AQM.
 
-use sluice_aqm::{Aqm, Verdict, View};
+use sluice_aqm::{Aqm, Discipline, Verdict, View};
 
 use crate::{
     below,
@@ -66,6 +66,50 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
                 ..View::default()
             },
         }
+    }
+
+    /// Goes on under another discipline. `keep` gives the AQM new parameters, or returns false; then
+    /// one of `start` takes its place, and what waits stays.
+    pub fn retune(
+        &mut self,
+        discipline: &Discipline,
+        now_ns: u64,
+        keep: &impl Fn(&mut A) -> bool,
+        start: &impl Fn() -> A,
+    ) {
+        self.view.limit_packets = discipline.limit;
+        self.ecn = discipline.ecn;
+        if !keep(&mut self.aqm) {
+            let (waiting, idle_since_ns) = (self.waiting.take(), self.view.idle_since_ns);
+            let mut fresh = Self::new(start(), discipline.limit, self.view.rate_bps, self.ecn);
+            fresh.serving = self.serving;
+            fresh.view.idle = self.view.idle;
+            fresh.view.idle_since_ns = idle_since_ns;
+            *self = fresh;
+            waiting.for_each(|waiting| self.rejoin(now_ns, waiting));
+        }
+    }
+
+    /// Adds a packet that has waited before under another AQM.
+    pub fn rejoin(&mut self, now_ns: u64, waiting: Waiting<P>) {
+        self.tell(now_ns, &waiting.packet, 1);
+        self.push(waiting.since_ns, waiting.packet);
+    }
+
+    /// Takes out all waiting packets.
+    pub fn take_all(&mut self) -> impl Iterator<Item = Waiting<P>> + use<P, A> {
+        self.waiting.take()
+    }
+
+    /// True while the link sends a packet of this lane.
+    pub fn is_serving(&self) -> bool {
+        self.serving
+    }
+
+    /// Notes that the link sends a packet that came under another discipline.
+    pub fn serve(&mut self) {
+        self.serving = true;
+        self.wake();
     }
 
     /// Returns the AQM's view; after a call, the view of that call.

@@ -102,6 +102,47 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         with_buffer!(&self.0, buffer => &buffer.verdicts)
     }
 
+    /// Goes on under another discipline, as [`Queue::new`] takes it. `keep` gives new parameters to
+    /// an AQM of the same kind, or returns false.
+    ///
+    /// What waits stays, in its order, and is judged by the new discipline from now on. So do the
+    /// states of AQMs and scheduler, if the AQM is of the same kind and the scheduler has the same
+    /// queues. Otherwise they start anew: a new AQM is told of each packet that waits if it follows
+    /// the occupancy, and packets join the queues of a new scheduler in the order of their arrival.
+    /// If more waits than a new limit allows, nothing is lost by that alone: the queue counts as
+    /// full until enough has left.
+    ///
+    /// The caller must ask for [`Queue::tick_interval_ns`] again.
+    ///
+    /// # Panics
+    /// If `scheduler` is an AQM.
+    pub fn retune(
+        &mut self,
+        now_ns: u64,
+        (discipline, scheduler): (Discipline, Option<&Configured>),
+        keep: impl Fn(&mut A) -> bool,
+        start_aqm: impl Fn() -> A,
+        random: &mut impl FnMut() -> u64,
+    ) {
+        let is_same = match (&mut self.0, scheduler) {
+            (Shape::Fifo(_), None) => true,
+            (Shape::Several(several), Some(scheduler)) => several.retune_scheduler(scheduler),
+            _ => false,
+        };
+        if is_same {
+            with_buffer!(&mut self.0, buffer => {
+                buffer.retune(now_ns, &discipline, &keep, &start_aqm);
+            });
+            return;
+        }
+        let rate_bps = self.lanes()[0].view().rate_bps;
+        let new = Self::new(discipline, scheduler, start_aqm, rate_bps);
+        let mut old = std::mem::replace(self, new);
+        with_buffer!(&mut self.0, buffer => with_buffer!(&mut old.0, old => {
+            buffer.take_over(now_ns, old, random);
+        }));
+    }
+
     /// Shows another rate of the link to the AQMs from now on, bits/s; everything else stays. An AQM
     /// may divide by it, so an outage is shown as 1 bit/s.
     pub fn set_rate(&mut self, rate_bps: u64) {

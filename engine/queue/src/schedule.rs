@@ -108,6 +108,11 @@ impl Several {
         }
     }
 
+    /// Takes new parameters; false if the lanes would not be the same.
+    pub fn retune(&mut self, scheduler: &Configured) -> bool {
+        self.scheduler.retune(scheduler)
+    }
+
     #[inline]
     fn tell<P: Packet, A>(&mut self, number: usize, lane: &Lane<P, A>) {
         let head = lane.head();

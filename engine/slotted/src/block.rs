@@ -171,7 +171,7 @@ fn first_bits(bits: u64, count: u32) -> u64 {
 impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
     /// True if this source, server, queue and observer allow blocks.
     pub fn allows_blocks(&mut self) -> bool {
-        A::ALIKE && S::KNOWS_ENDS && !O::ON && self.queue.ahead().is_some()
+        A::ALIKE && S::KNOWS_ENDS && !O::ON && !self.by_events && self.queue.ahead().is_some()
     }
 
     /// Runs the slots `start .. end`, which lie in one block.

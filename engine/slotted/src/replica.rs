@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use sluice_aqm::Aqm;
+use sluice_aqm::{Aqm, Configured, Discipline};
 use sluice_queue::{Observer, Queue, QueueState};
 use sluice_random::{Stream, stream};
 use sluice_traffic::ModulatedSlots;
@@ -69,7 +69,7 @@ pub struct Observation {
 }
 
 /// A replication in progress, of any source, server, AQM and observer.
-pub trait Progress {
+pub trait Progress<Q> {
     /// Runs the slots before `until`, with the same result whatever the times of the calls. Returns
     /// false if the run was cancelled meanwhile: then what came last is not among the finished
     /// batches.
@@ -77,6 +77,14 @@ pub trait Progress {
 
     /// Returns the number of slots that are over.
     fn now(&self) -> u64;
+
+    /// Puts the queue under another discipline; see [`Queue::retune`].
+    fn retune(
+        &mut self,
+        to: (Discipline, Option<&Configured>),
+        keep: &dyn Fn(&mut Q) -> bool,
+        start: &dyn Fn() -> Q,
+    );
 
     /// Returns what can be seen now.
     fn observe(&self) -> Observation;
@@ -106,7 +114,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Replica<A, S, Q, O> {
     }
 }
 
-impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Progress for Replica<A, S, Q, O> {
+impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Progress<Q> for Replica<A, S, Q, O> {
     fn advance(&mut self, until: u64, control: &Control) -> bool {
         loop {
             if control.is_cancelled() {
@@ -129,6 +137,16 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Progress for Replica<A, 
 
     fn now(&self) -> u64 {
         self.now
+    }
+
+    fn retune(
+        &mut self,
+        to: (Discipline, Option<&Configured>),
+        keep: &dyn Fn(&mut Q) -> bool,
+        start: &dyn Fn() -> Q,
+    ) {
+        self.station.retune(to, keep, start);
+        self.stretch = stretch(self.station.slot_ns, self.station.queue.tick_interval_ns());
     }
 
     fn observe(&self) -> Observation {
@@ -157,7 +175,7 @@ pub fn begin<'a, Q: Aqm + Send + 'a, O: Observer<Packet> + Send + 'a>(
     start_aqm: impl Fn() -> Q,
     words: Stream,
     observer: O,
-) -> Box<dyn Progress + Send + 'a> {
+) -> Box<dyn Progress<Q> + Send + 'a> {
     let scheduler = plan.scheduler.as_ref();
     let number = u64::from(number);
     let start = Start {
@@ -197,12 +215,12 @@ struct Start<'p, Q, O> {
 }
 
 impl<'a, Q: Aqm + Send + 'a, O: Observer<Packet> + Send + 'a> Start<'_, Q, O> {
-    fn draw(self, slots: impl SlotSource + Send + 'a) -> Box<dyn Progress + Send + 'a> {
+    fn draw(self, slots: impl SlotSource + Send + 'a) -> Box<dyn Progress<Q> + Send + 'a> {
         let source = Uniform::new(slots, self.plan.packet_bytes);
         self.serve(source)
     }
 
-    fn serve(self, source: impl Source + Send + 'a) -> Box<dyn Progress + Send + 'a> {
+    fn serve(self, source: impl Source + Send + 'a) -> Box<dyn Progress<Q> + Send + 'a> {
         let plan = self.plan;
         match plan.service {
             Service::Geometric { mu } => {
@@ -220,9 +238,8 @@ impl<'a, Q: Aqm + Send + 'a, O: Observer<Packet> + Send + 'a> Start<'_, Q, O> {
         self,
         source: A,
         server: S,
-    ) -> Box<dyn Progress + Send + 'a> {
-        let interval_ns = self.queue.tick_interval_ns();
-        let ticks_per_slot = interval_ns.map_or(0, |ns| self.plan.slot_ns / ns);
+    ) -> Box<dyn Progress<Q> + Send + 'a> {
+        let stretch = stretch(self.plan.slot_ns, self.queue.tick_interval_ns());
         let ends = (source, server);
         Box::new(Replica {
             station: Station::new(
@@ -236,7 +253,13 @@ impl<'a, Q: Aqm + Send + 'a, O: Observer<Packet> + Send + 'a> Start<'_, Q, O> {
             finished: Vec::new(),
             tally: Tally::new(),
             now: 0,
-            stretch: (STRETCH / ticks_per_slot.max(1)).max(1),
+            stretch,
         })
     }
+}
+
+/// Returns the most slots between two checks for cancellation.
+fn stretch(slot_ns: u64, tick_interval_ns: Option<u64>) -> u64 {
+    let ticks_per_slot = tick_interval_ns.map_or(0, |ns| slot_ns / ns);
+    (STRETCH / ticks_per_slot.max(1)).max(1)
 }

@@ -171,8 +171,8 @@ fn run_any(
 }
 
 /// Runs a replication to its end.
-fn whole(
-    mut replica: Box<dyn Progress + Send + '_>,
+fn whole<Q>(
+    mut replica: Box<dyn Progress<Q> + Send + '_>,
     plan: &Plan,
     control: &Control,
 ) -> Replication {

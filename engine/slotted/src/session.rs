@@ -1,6 +1,6 @@
 //! A run that is advanced in parts.
 
-use sluice_aqm::AqmSource;
+use sluice_aqm::{AnyAqm, AqmSource, Configured, Discipline};
 
 use crate::{
     replica::{Observation, Progress, begin},
@@ -14,7 +14,9 @@ use crate::{
 pub struct Session {
     plan: Plan,
     aqm: AqmSource,
-    replica: Box<dyn Progress + Send>,
+    replica: Box<dyn Progress<AnyAqm> + Send>,
+    /// The AQMs that were not there from the start.
+    others: Vec<AqmSource>,
 }
 
 impl Session {
@@ -25,7 +27,12 @@ impl Session {
             ..plan
         };
         let replica = begin(&plan, 0, || aqm.start(), plan.aqm_words(0), ());
-        Self { plan, aqm, replica }
+        Self {
+            plan,
+            aqm,
+            replica,
+            others: Vec::new(),
+        }
     }
 
     /// Returns the number of slots that are over.
@@ -53,7 +60,29 @@ impl Session {
             ));
         }
         let came = self.replica.advance(until, control);
-        self.aqm.wrong().map_or(Ok(came), Err)
+        let mut sources = self.others.iter().chain([&self.aqm]);
+        let wrong = sources.find_map(AqmSource::wrong);
+        wrong.map_or(Ok(came), Err)
+    }
+
+    /// Puts the queue under another discipline; see [`sluice_queue::Queue::retune`].
+    ///
+    /// # Errors
+    /// If the limit is 0.
+    pub fn retune(
+        &mut self,
+        discipline: Discipline,
+        scheduler: Option<&Configured>,
+        aqm: &AqmSource,
+    ) -> Result<(), String> {
+        if discipline.limit == 0 {
+            return Err("limit = 0 must be at least 1 packet".into());
+        }
+        self.others.push(aqm.clone());
+        let to = (discipline, scheduler);
+        let keep = |instance: &mut AnyAqm| instance.retune(aqm);
+        self.replica.retune(to, &keep, &|| aqm.start());
+        Ok(())
     }
 
     /// Returns what can be seen now.

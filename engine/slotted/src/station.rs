@@ -5,8 +5,8 @@
 //! ends first, then packets arrive.
 
 use rand::Rng;
-use sluice_aqm::{Aqm, NEVER, Verdict};
-use sluice_queue::{Observer, Queue};
+use sluice_aqm::{Aqm, Configured, Discipline, NEVER, Verdict};
+use sluice_queue::{Observer, Queue, Waiting};
 use sluice_random::Stream;
 
 use crate::{
@@ -45,6 +45,8 @@ pub struct Station<A, S, Q, O> {
     pub(crate) sizes: Sizes,
     /// The queue's verdicts that are already in earlier tallies.
     earlier_verdicts: [u64; Verdict::COUNT],
+    /// True if blocks are not used any more.
+    pub(crate) by_events: bool,
 }
 
 impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
@@ -78,7 +80,54 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
             free: 0,
             sizes: Sizes::default(),
             earlier_verdicts: [0; Verdict::COUNT],
+            by_events: false,
         }
+    }
+
+    /// Puts the queue under another discipline, between two slots; see [`Queue::retune`].
+    pub fn retune(
+        &mut self,
+        to: (Discipline, Option<&Configured>),
+        keep: impl Fn(&mut Q) -> bool,
+        start: impl Fn() -> Q,
+    ) {
+        self.end_blocks();
+        let now_ns = self.counted * self.slot_ns;
+        let random = &mut self.random;
+        let mut word = || random.next_u64();
+        self.queue.retune(now_ns, to, keep, start, &mut word);
+        // a tick that is due stays due, but not later than a new interval from now
+        let interval_ns = self.queue.tick_interval_ns();
+        self.tick_interval_ns = interval_ns.unwrap_or(0);
+        self.next_tick_ns = interval_ns.map_or(NEVER, |ns| self.next_tick_ns.min(now_ns + ns));
+    }
+
+    /// From now on runs one event after the other: another discipline may need it. What is in the
+    /// system moves from where blocks keep it to where events do.
+    fn end_blocks(&mut self) {
+        let in_blocks = self.allows_blocks();
+        self.by_events = true;
+        if !in_blocks {
+            return;
+        }
+        let (packet, slot_ns) = (self.arriving, self.slot_ns);
+        let mut inside = std::mem::take(&mut self.inside);
+        let serves = self.is_busy();
+        if serves {
+            let arrival = inside.next().expect("a packet is in service");
+            self.serving = Serving {
+                arrival,
+                sojourn: self.free.saturating_sub(arrival),
+                bytes: packet.bytes,
+            };
+        }
+        let waiting = inside.map(|slot| Waiting {
+            packet: Packet { slot, ..packet },
+            since_ns: slot * slot_ns,
+        });
+        self.queue.ahead().expect("in blocks").end(waiting, serves);
+        self.waiting = self.queue.packets();
+        self.idle_counted = self.counted;
     }
 
     /// True if a packet is in service.

@@ -153,3 +153,58 @@ fn a_cancelled_advance_goes_on() {
     let run_on = session.end(&Control::default()).unwrap().unwrap();
     assert_eq!(said(&run_on), said(&whole(&plan, &aqm)));
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whether blocks or events came before: from then on it is events.
+    #[test]
+    fn the_same_parameters_change_nothing(
+        (arrivals, service, lanes) in (0_usize..4, 0_usize..3, 1_u32..3),
+        aqm in 0_usize..6,
+        cuts in prop::collection::vec(0_u64..=SLOTS, 1..10),
+    ) {
+        let plan = plan(arrivals, service, lanes, SLOTS);
+        let aqm = source(["drop_tail", "red", "pie", "codel", "fred", "pi"][aqm]);
+        let control = Control::default();
+        let mut session = Session::new(plan.clone(), aqm.clone());
+        let mut cuts = cuts;
+        cuts.sort_unstable();
+        for until in cuts {
+            session.advance(until, &control).unwrap();
+            let seen = session.observe();
+            session.retune(plan.discipline, plan.scheduler.as_ref(), &aqm).unwrap();
+            check(&session, &seen);
+        }
+        let parts = session.end(&control).unwrap().unwrap();
+        let at_once = whole(&plan, &aqm);
+        prop_assert_eq!(said(&parts), said(&at_once));
+    }
+
+    #[test]
+    fn what_waits_stays_under_another_discipline(
+        (arrivals, service) in (0_usize..4, 0_usize..3),
+        settings in prop::collection::vec((0_usize..6, 1_u32..3, 1_u32..40, 0_usize..3), 1..5),
+    ) {
+        let plan = plan(arrivals, service, 1, SLOTS);
+        let control = Control::default();
+        let mut session = Session::new(plan.clone(), source("drop_tail"));
+        let part = SLOTS / (settings.len() as u64 + 1);
+        for (count, (aqm, lanes, limit, victim)) in settings.into_iter().enumerate() {
+            session.advance((count as u64 + 1) * part, &control).unwrap();
+            let before = session.observe();
+            let victim = [Victim::Tail, Victim::Front, Victim::Random][victim];
+            let discipline = Discipline { limit, victim, ..plan.discipline };
+            let aqm = source(["drop_tail", "red", "pie", "codel", "fred", "pi"][aqm]);
+            let several = self::plan(arrivals, service, lanes, SLOTS).scheduler;
+            session.retune(discipline, several.as_ref(), &aqm).unwrap();
+            let after = session.observe();
+            prop_assert_eq!(before.queue.packets, after.queue.packets);
+            prop_assert_eq!(before.queue.bytes, after.queue.bytes);
+            prop_assert_eq!(before.in_service, after.in_service);
+            check(&session, &after);
+        }
+        session.advance(SLOTS, &control).unwrap();
+        check(&session, &session.observe());
+    }
+}

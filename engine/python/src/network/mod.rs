@@ -71,9 +71,7 @@ impl Run {
             return Err(error);
         }
         let found = found.map_err(refused)?.into_iter();
-        found
-            .map(|run| Replication::new(py, run))
-            .collect()
+        found.map(|run| Replication::new(py, run)).collect()
     }
 }
 

@@ -68,7 +68,8 @@ impl NetworkSession {
     }
 
     fn observe(&self, py: Python<'_>) -> PyResult<Observation> {
-        self.0.with(|at_work| Observation::new(py, &at_work.session.observe()))
+        self.0
+            .with(|at_work| Observation::new(py, &at_work.session.observe()))
     }
 
     /// Runs to the end and returns the result; the session is then over.
@@ -80,13 +81,20 @@ impl NetworkSession {
         let AtWork {
             session, control, ..
         } = self.0.take()?;
-        let ended = session.end(&control).map_err(|error| refused(error.to_string()))?;
+        let ended = session
+            .end(&control)
+            .map_err(|error| refused(error.to_string()))?;
         Replication::new(py, ended.expect("it has come to its end"))
     }
 }
 
 /// What can be seen of a network at one moment.
-#[pyclass(frozen, get_all, name = "NetworkObservation", module = "sluicegate._engine")]
+#[pyclass(
+    frozen,
+    get_all,
+    name = "NetworkObservation",
+    module = "sluicegate._engine"
+)]
 struct Observation {
     now_ns: u64,
     /// One element per port.

@@ -95,7 +95,12 @@ impl SlottedSession {
 }
 
 /// What can be seen of a slotted queue at one moment.
-#[pyclass(frozen, get_all, name = "SlottedObservation", module = "sluicegate._engine")]
+#[pyclass(
+    frozen,
+    get_all,
+    name = "SlottedObservation",
+    module = "sluicegate._engine"
+)]
 struct Observation {
     now: u64,
     queue: Py<QueueState>,
