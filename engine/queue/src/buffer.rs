@@ -45,8 +45,9 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         self.limit = discipline.limit;
         self.limit_bytes = discipline.limit_bytes.unwrap_or(u64::MAX);
         self.victim = discipline.victim;
+        let (_, held_bytes) = self.held();
         for lane in self.lanes.as_mut() {
-            lane.retune(discipline, now_ns, keep, start);
+            lane.retune(discipline, (now_ns, held_bytes), keep, start);
         }
     }
 
@@ -65,11 +66,10 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
             .collect();
         waiting.sort_by_key(|waiting| waiting.since_ns);
         for waiting in waiting {
-            let own = self
-                .schedule
-                .classify(now_ns, waiting.packet.flow_hash(), random);
+            let own = self.schedule.classify(now_ns, &waiting.packet, random);
+            let (_, held_bytes) = self.held();
             let lane = &mut self.lanes.as_mut()[own];
-            lane.rejoin(now_ns, waiting);
+            lane.rejoin(now_ns, waiting, held_bytes);
             self.schedule.join(own, lane, waiting.packet.bytes());
         }
         for lane in self.lanes.as_mut() {

@@ -69,30 +69,39 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
     }
 
     /// Goes on under another discipline. `keep` gives the AQM new parameters, or returns false; then
-    /// one of `start` takes its place, and what waits stays.
+    /// one of `start` takes its place, and what waits stays. `held_bytes` wait in all lanes.
     pub fn retune(
         &mut self,
         discipline: &Discipline,
-        now_ns: u64,
+        (now_ns, held_bytes): (u64, u64),
         keep: &impl Fn(&mut A) -> bool,
         start: &impl Fn() -> A,
     ) {
         self.view.limit_packets = discipline.limit;
         self.ecn = discipline.ecn;
         if !keep(&mut self.aqm) {
+            let others_bytes = held_bytes - self.bytes();
             let (waiting, idle_since_ns) = (self.waiting.take(), self.view.idle_since_ns);
-            let mut fresh = Self::new(start(), discipline.limit, self.view.rate_bps, self.ecn);
+            let mut fresh = Self::new(
+                self.view.lane,
+                start(),
+                discipline.limit,
+                self.view.rate_bps,
+                self.ecn,
+            );
             fresh.serving = self.serving;
             fresh.view.idle = self.view.idle;
             fresh.view.idle_since_ns = idle_since_ns;
             *self = fresh;
-            waiting.for_each(|waiting| self.rejoin(now_ns, waiting));
+            for waiting in waiting {
+                self.rejoin(now_ns, waiting, others_bytes + self.bytes());
+            }
         }
     }
 
     /// Adds a packet that has waited before under another AQM.
-    pub fn rejoin(&mut self, now_ns: u64, waiting: Waiting<P>) {
-        self.tell(now_ns, &waiting.packet, 1);
+    pub fn rejoin(&mut self, now_ns: u64, waiting: Waiting<P>, buffer_bytes: u64) {
+        self.tell(now_ns, &waiting.packet, buffer_bytes, 1);
         self.push(waiting.since_ns, waiting.packet);
     }
 

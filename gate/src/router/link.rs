@@ -42,8 +42,6 @@ pub struct Link<P> {
     clock: Clock,
     transmitter: Transmitter,
     queue: Queue<P, Running>,
-    /// Queues of former settings, the oldest first: they send what they hold before the new one.
-    retiring: VecDeque<Queue<P, Running>>,
     random: Stream,
     /// End of the transmission in progress.
     sending: Option<Ticks>,
@@ -68,7 +66,6 @@ impl<P: Packet> Link<P> {
             queue: settings.queue(),
             settings,
             clock,
-            retiring: VecDeque::new(),
             random,
             sending: None,
             on_way: VecDeque::new(),
@@ -113,44 +110,32 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// Goes on with other settings. Waiting packets keep their order and leave first, under the
-    /// rules under which they arrived; the new AQM starts with an empty queue.
+    /// Goes on with other settings, rate and delay from the next packet on; [`Queue::retune`] says
+    /// what stays.
     pub fn change(&mut self, now_ns: u64, settings: LinkSettings) {
         let service = settings.service().cloned();
         self.transmitter
             .set(settings.rate_bps, settings.delay_ns, service);
-        if !self.settings.same_queue(&settings) {
-            let old = std::mem::replace(&mut self.queue, settings.queue());
-            self.retiring.push_back(old);
-            self.announce_tick(now_ns);
-        }
+        let random = &mut || self.random.next_u64();
+        settings.retune(now_ns, &mut self.queue, random);
+        self.hasten_tick(now_ns);
         self.settings = settings;
         self.show_rate(now_ns);
     }
 
     /// Number of packets that wait.
     pub fn packets(&self) -> usize {
-        let retiring = self.retiring.iter().map(Queue::packets);
-        self.queue.packets() + retiring.sum::<usize>()
+        self.queue.packets()
     }
 
     /// Bytes of the packets that wait.
     pub fn bytes(&self) -> u64 {
-        let retiring = self.retiring.iter().map(Queue::bytes);
-        self.queue.bytes() + retiring.sum::<u64>()
+        self.queue.bytes()
     }
 
     /// Number of packets that wait or are on their way.
     pub fn held(&self) -> u64 {
         (self.packets() + self.on_way.len()) as u64
-    }
-
-    /// Number of former settings whose packets still wait.
-    pub fn retiring(&self) -> usize {
-        self.retiring
-            .iter()
-            .filter(|queue| queue.packets() > 0)
-            .count()
     }
 
     /// Returns the AQM, if there is only one.
@@ -163,9 +148,7 @@ impl<P: Packet> Link<P> {
     pub fn measures(&mut self, now_ns: u64) -> Measures {
         self.measures.hold(now_ns, self.packets());
         let mut measures = self.measures.clone();
-        for queue in self.retiring.iter().chain([&self.queue]) {
-            add(&mut measures.verdicts, queue.verdicts());
-        }
+        measures.verdicts = *self.queue.verdicts();
         measures
     }
 
@@ -209,14 +192,12 @@ impl<P: Packet> Link<P> {
     pub fn drain(&mut self, now_ns: u64) -> Vec<P> {
         let mut held: Vec<P> = self.on_way.drain(..).map(|(_, packet)| packet).collect();
         let random = &mut || self.random.next_u64();
-        for queue in self.retiring.iter_mut().chain([&mut self.queue]) {
-            let mut dropped = Vec::new();
-            let observer = &mut |packet, _| dropped.push(packet);
-            while let Some(waiting) = queue.depart(now_ns, random, observer) {
-                held.push(waiting.packet);
-            }
-            held.append(&mut dropped);
+        let mut dropped = Vec::new();
+        let observer = &mut |packet, _| dropped.push(packet);
+        while let Some(waiting) = self.queue.depart(now_ns, random, observer) {
+            held.push(waiting.packet);
         }
+        held.append(&mut dropped);
         held
     }
 
@@ -227,6 +208,17 @@ impl<P: Packet> Link<P> {
     fn announce_tick(&mut self, now_ns: u64) {
         let interval_ns = self.queue.tick_interval_ns();
         self.tick = interval_ns.map(|interval_ns| self.announce(now_ns + interval_ns));
+    }
+
+    /// The next tick is due an interval from now, or earlier if it already was.
+    fn hasten_tick(&mut self, now_ns: u64) {
+        let before = self.tick;
+        self.announce_tick(now_ns);
+        if let (Some(before), Some(after)) = (before, self.tick)
+            && before.due <= after.due
+        {
+            self.tick = Some(before);
+        }
     }
 
     /// Processes everything before `until`. At the same time ticks and changes come before the ends of
@@ -262,23 +254,11 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// Returns the packet that the link sends next.
-    fn next(&mut self, now_ns: u64, outlet: &mut impl Outlet<P>) -> Option<Waiting<P>> {
-        let random = &mut || self.random.next_u64();
-        while let Some(queue) = self.retiring.front_mut() {
-            if let Some(next) = queue.depart(now_ns, random, outlet) {
-                return Some(next);
-            }
-            add(&mut self.measures.verdicts, queue.verdicts());
-            self.retiring.pop_front();
-        }
-        self.queue.depart(now_ns, random, outlet)
-    }
-
     fn start_transmission(&mut self, now: Ticks, outlet: &mut impl Outlet<P>) {
         let now_ns = self.clock.ns(now);
         self.measures.hold(now_ns, self.packets());
-        let Some(Waiting { packet, since_ns }) = self.next(now_ns, outlet) else {
+        let random = &mut || self.random.next_u64();
+        let Some(Waiting { packet, since_ns }) = self.queue.depart(now_ns, random, outlet) else {
             return;
         };
         let bytes = packet.bytes().saturating_add(self.settings.overhead_bytes);
@@ -294,10 +274,6 @@ impl<P: Packet> Link<P> {
         measures.sojourn.add(now_ns - since_ns);
         measures.delay.add(self.clock.ns(end) - since_ns);
     }
-}
-
-fn add(to: &mut [u64; Verdict::COUNT], from: &[u64; Verdict::COUNT]) {
-    to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
 }
 
 /// Returns how many packets a link can hold: those that wait, one in transmission, one that

@@ -65,10 +65,21 @@ impl LinkSettings {
         self.varying.as_ref().map(|varying| &varying.service)
     }
 
-    /// True if it makes the same queue as `other`.
-    pub fn same_queue(&self, other: &Self) -> bool {
-        (self.rate_bps, &self.buffer, &self.discipline, &self.aqm)
-            == (other.rate_bps, &other.buffer, &other.discipline, &other.aqm)
+    /// Puts a queue at work under these settings; [`sluice_queue::Queue::retune`] says what stays.
+    pub fn retune<P: Packet>(
+        &self,
+        now_ns: u64,
+        queue: &mut sluice_queue::Queue<P, Running>,
+        random: &mut impl FnMut() -> u64,
+    ) {
+        let scheduler = self.discipline.scheduler.configured();
+        queue.retune(
+            now_ns,
+            (self.discipline.on(&self.buffer), scheduler),
+            |aqm| aqm.retune(&self.aqm),
+            || self.aqm.start(),
+            random,
+        );
     }
 
     /// True if early drops become marks.
@@ -497,8 +508,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [first, same, other] =
             ["< c->most", "< c->most", "<= c->most"].map(|text| with_header(folder.path(), text));
-        assert!(first.same_queue(&same));
-        assert!(!first.same_queue(&other));
+        let mut at_work = first.aqm.start();
+        assert!(at_work.retune(&same.aqm));
+        assert!(!at_work.retune(&other.aqm));
         std::fs::remove_file(folder.path().join("shorter.h")).unwrap();
         first.queue::<crate::packet::Held>();
     }
