@@ -94,6 +94,11 @@ class Kept:
         weakref.finalize(self, self._beside.end)
         self._ask(_keep, make, scenario, discipline)
 
+    @property
+    def is_beside(self) -> bool:
+        """Whether the object is in a process beside this one."""
+        return self._beside is not None
+
     def call(self, method: str, *arguments: object) -> Any:
         """Call a method of the object.
 

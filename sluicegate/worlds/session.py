@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sluicegate import _engine, apart
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import Discipline
+from sluicegate.scenario import Discipline, Queue
 from sluicegate.worlds.world import AnyScenario
 
 S = TypeVar("S", bound=AnyScenario)
@@ -141,6 +141,48 @@ def target(now: float, *, to: float | None, by: float | None, names: tuple[str, 
     return value if by is None else now + value
 
 
+def described(discipline: Discipline, queue: Queue) -> dict[str, Any]:
+    """A discipline with its buffer, as types that JSON has."""
+    return {
+        "aqm": discipline.configured.fingerprint,
+        "scheduler": discipline.scheduler.table(),
+        "victim": discipline.victim or queue.victim,
+        "ecn": queue.ecn if discipline.ecn is None else discipline.ecn,
+        "limit": queue.limit,
+        "limit_bytes": queue.limit_bytes,
+    }
+
+
+def whole(value: float, name: str) -> int:
+    """A number from 0 to 2^64 - 1, rounded.
+
+    Raises:
+        SluiceError: If it is none.
+    """
+    if not 0 <= value < 2.0**64:
+        raise SluiceError(f"{name} = {value} must be a number that is not negative")
+    return round(value)
+
+
+def check_retuned(discipline: Discipline | None, *given: object) -> None:
+    """Refuse a call that gives nothing, and code that may not run in this process.
+
+    Args:
+        discipline: The discipline, if it will run in this process.
+        *given: Everything that may be given.
+
+    Raises:
+        SluiceError: With the reason.
+    """
+    if all(each is None for each in given):
+        raise SluiceError("retune takes what is to change: a discipline, a queue or a rate")
+    if discipline is not None and apart.is_needed(discipline.configured):
+        raise SluiceError(
+            f"{discipline.name}: a header of your own must be among the disciplines at the start: "
+            "only then is the session in a process beside this one"
+        )
+
+
 class Session(Generic[S]):
     """A run of one discipline on a scenario that is advanced in parts."""
 
@@ -153,6 +195,10 @@ class Session(Generic[S]):
         self.scenario = scenario
         self.discipline = discipline
         self._kept = apart.Kept(cast(Any, make), scenario, discipline)
+
+    @property
+    def _is_beside(self) -> bool:
+        return self._kept.is_beside
 
     def _call(self, method: str, *arguments: object) -> Any:
         return self._kept.call(method, *arguments)

@@ -5,17 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate import _engine
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import Discipline, NetworkScenario, opened
+from sluicegate.scenario import Discipline, NetworkScenario, Queue, opened
 from sluicegate.worlds.network.assemble import record
 from sluicegate.worlds.network.record import NetworkRecord
 from sluicegate.worlds.network.simulate import describe, identity
-from sluicegate.worlds.session import QueueState, Session, chosen, target
+from sluicegate.worlds.session import (
+    QueueState,
+    Session,
+    check_retuned,
+    chosen,
+    described,
+    target,
+    whole,
+)
 
 _NS_PER_S = 1e9
 
@@ -180,6 +189,38 @@ class NetworkSession(Session[NetworkScenario]):
         seen: NetworkObservation = self._call("observe")
         return seen
 
+    def retune(
+        self,
+        discipline: Discipline | None = None,
+        *,
+        queue: Queue | None = None,
+        rate_bps: float | None = None,
+        link: str | None = None,
+    ) -> None:
+        """Go on under other settings from now on; what is None stays as it is.
+
+        What waits stays, in its order. So does the state of the AQM (averages, probabilities) if it
+        stays the same AQM, and that of a scheduler if it has the same queues; otherwise they start
+        anew, as a Python AQM always does. If more waits than a new limit allows, nothing is lost by
+        that alone: the queue counts as full until enough has left.
+
+        The record says what was changed, in `run["changes"]`. The same settings change nothing.
+
+        Args:
+            discipline: AQM, parameters, scheduler, victim and marking.
+            queue: The buffer.
+            rate_bps: Rate of the link from its next packet on, bits/s.
+            link: Name of the link, `left -> right`; every link with the compared discipline if
+                None.
+
+        Raises:
+            SluiceError: If nothing is to change, if no link with a queue has that name, if the rate
+                is out of range or varies by itself, if a header of your own was not among the
+                disciplines at the start, or if the session is over.
+        """
+        check_retuned(None if self._is_beside else discipline, discipline, queue, rate_bps)
+        self._call("retune", discipline, queue, rate_bps, link)
+
     def record(self) -> NetworkRecord:
         """Run what is left, and give the record; the session is then over.
 
@@ -190,6 +231,19 @@ class NetworkSession(Session[NetworkScenario]):
         return found
 
 
+@dataclass(frozen=True)
+class _Setting:
+    """How a link with a queue is set."""
+
+    discipline: Discipline
+    queue: Queue
+    rate_bps: float
+
+    def described(self) -> dict[str, Any]:
+        """Everything that matters, as types that JSON has."""
+        return {**described(self.discipline, self.queue), "rate_bps": self.rate_bps}
+
+
 class _AtWork:
     """The engine's session, with what its observations and record are made from."""
 
@@ -198,6 +252,10 @@ class _AtWork:
         self._discipline = discipline
         self._engine = _engine.NetworkSession(scenario.handle, discipline.handle)
         self._links = [link.name for link in scenario.queued_links]
+        owns = map(scenario.own_discipline, scenario.queued_links)
+        self._compared = [place for place, own in enumerate(owns) if own is None]
+        self._settings = list(map(self._setting, scenario.queued_links))
+        self._changes: list[dict[str, Any]] = []
         self._pairs = [len(pairs) for pairs in scenario.pairs()]
 
     def now_ns(self) -> int:
@@ -205,6 +263,40 @@ class _AtWork:
 
     def advance(self, until_ns: int) -> None:
         self._engine.advance(until_ns)
+
+    def _setting(self, link: _engine.SimplexLink) -> _Setting:
+        """How the scenario has it."""
+        own = self._scenario.links.get(link.name)
+        discipline, queue = self._discipline, self._scenario.queue
+        if own is not None:
+            discipline, queue = own.discipline or discipline, own.queue or queue
+        return _Setting(discipline, queue, link.rate_bps)
+
+    def retune(
+        self,
+        discipline: Discipline | None,
+        queue: Queue | None,
+        rate_bps: float | None,
+        link: str | None,
+    ) -> None:
+        if link is not None and link not in self._links:
+            known = ", ".join(self._links)
+            raise SluiceError(f"{link} is no link with a queue; there are {known}")
+        places = self._compared if link is None else [self._links.index(link)]
+        for place in places:
+            old = self._settings[place]
+            new = _Setting(
+                discipline or old.discipline, queue or old.queue, rate_bps or old.rate_bps
+            )
+            if rate_bps is not None:
+                self._engine.set_rate(place, whole(rate_bps, "rate_bps"))
+            if discipline is not None or queue is not None:
+                self._engine.retune(place, new.discipline.handle, new.queue)
+            self._settings[place] = new
+            if (described := new.described()) != old.described():
+                now_s = self._engine.now_ns / _NS_PER_S
+                change = {"at_s": now_s, "link": self._links[place], **described}
+                self._changes.append(change)
 
     def observe(self) -> NetworkObservation:
         seen = self._engine.observe()
@@ -230,6 +322,8 @@ class _AtWork:
     def record(self) -> NetworkRecord:
         scenario, discipline = self._scenario, self._discipline
         run = describe(scenario, discipline)
+        if self._changes:
+            run["changes"] = self._changes
         ended = [self._engine.end()]
         return record(scenario, ended, identity=identity(run), discipline=discipline.name, run=run)
 

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from os import PathLike
+from typing import Any
 
 from sluicegate import _engine
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import Discipline, Scenario, opened
-from sluicegate.worlds.session import QueueState, Session, chosen, target
+from sluicegate.scenario import Discipline, Queue, Scenario, opened
+from sluicegate.worlds.session import (
+    QueueState,
+    Session,
+    check_retuned,
+    chosen,
+    described,
+    target,
+)
 from sluicegate.worlds.slotted.record import SlottedRecord
 from sluicegate.worlds.slotted.simulate import assemble, describe, identity
 
@@ -112,6 +120,27 @@ class SlottedSession(Session[Scenario]):
         seen: SlottedObservation = self._call("observe")
         return seen
 
+    def retune(self, discipline: Discipline | None = None, *, queue: Queue | None = None) -> None:
+        """Go on under other settings from now on; what is None stays as it is.
+
+        What waits stays, in its order. So does the state of the AQM (averages, probabilities) if it
+        stays the same AQM, and that of a scheduler if it has the same queues; otherwise they start
+        anew, as a Python AQM always does. If more waits than a new limit allows, nothing is lost by
+        that alone: the queue counts as full until enough has left.
+
+        The record says what was changed, in `run["changes"]`. The same settings change nothing.
+
+        Args:
+            discipline: AQM, parameters, scheduler, victim and marking.
+            queue: The buffer.
+
+        Raises:
+            SluiceError: If nothing is to change, if a header of your own was not the discipline at
+                the start, or if the session is over.
+        """
+        check_retuned(None if self._is_beside else discipline, discipline, queue)
+        self._call("retune", discipline, queue)
+
     def record(self) -> SlottedRecord:
         """Run what is left, and give the record; the session is then over.
 
@@ -129,12 +158,22 @@ class _AtWork:
         self._scenario = scenario
         self._discipline = discipline
         self._engine = _engine.SlottedSession(scenario.handle, discipline.handle)
+        self._setting = (discipline, scenario.queue)
+        self._changes: list[dict[str, Any]] = []
 
     def now(self) -> int:
         return self._engine.now
 
     def advance(self, until: int) -> None:
         self._engine.advance(until)
+
+    def retune(self, discipline: Discipline | None, queue: Queue | None) -> None:
+        old = self._setting
+        new = (discipline or old[0], queue or old[1])
+        self._engine.retune(new[0].handle, new[1])
+        self._setting = new
+        if described(*new) != described(*old):
+            self._changes.append({"at": self._engine.now, **described(*new)})
 
     def observe(self) -> SlottedObservation:
         seen = self._engine.observe()
@@ -151,4 +190,6 @@ class _AtWork:
     def record(self) -> SlottedRecord:
         scenario, discipline = self._scenario, self._discipline
         run = describe(scenario, discipline)
+        if self._changes:
+            run["changes"] = self._changes
         return assemble(scenario, discipline, run, identity(run), self._engine.end())

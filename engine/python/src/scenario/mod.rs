@@ -173,7 +173,8 @@ fn complete(py: Python<'_>, table: &Bound<'_, PyAny>) -> PyResult<()> {
     }
 }
 
-fn of_object<T: sluice_scenario::Field>(object: &Bound<'_, PyAny>) -> PyResult<T> {
+/// Reads an object of a table's class.
+pub fn of_object<T: sluice_scenario::Field>(object: &Bound<'_, PyAny>) -> PyResult<T> {
     read(&to_value(object)?, Path::new("")).map_err(refused)
 }
 

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use sluice_network::{self as network, Control, Session};
+use sluice_network::{self as network, Control, Port, Session};
+use sluice_scenario::Queue;
 
 use super::{Held, QueueState, in_parts};
 use crate::{
-    foreign::Calls,
+    foreign::{self, Calls},
     network::{Column, Replication, Run},
-    scenario::{PyDiscipline, PyScenario, refused},
+    scenario::{PyDiscipline, PyScenario, of_object, refused},
 };
 
 /// Length of the first part of an advance, ns.
@@ -20,10 +21,18 @@ struct AtWork {
     session: Session,
     control: Arc<Control>,
     calls: Arc<Calls>,
+    /// The links that have a queue.
+    ports: Vec<usize>,
     part_ns: u64,
 }
 
 impl AtWork {
+    /// Returns the number of the link behind a port.
+    fn link(&self, port: usize) -> PyResult<usize> {
+        let link = self.ports.get(port).copied();
+        link.ok_or_else(|| refused("there is no such port"))
+    }
+
     fn advance(&mut self, py: Python<'_>, until_ns: u64) -> PyResult<()> {
         let (session, control) = (&mut self.session, &self.control);
         let span = (session.now_ns(), until_ns);
@@ -32,6 +41,13 @@ impl AtWork {
             came.map_err(|error| error.to_string())
         })
     }
+}
+
+/// Returns the numbers of the links that have a queue.
+fn ports(scenario: &PyScenario) -> PyResult<Vec<usize>> {
+    let links = scenario.network()?.topology.simplex_links();
+    let queued = links.iter().enumerate().filter(|(_, link)| link.queue);
+    Ok(queued.map(|(number, _)| number).collect())
 }
 
 /// A run of a discipline on a scenario that is advanced in parts: of its first replication.
@@ -53,6 +69,7 @@ impl NetworkSession {
             session: session.map_err(|error| refused(error.to_string()))?,
             control,
             calls,
+            ports: ports(scenario)?,
             part_ns: FIRST_NS,
         })))
     }
@@ -70,6 +87,40 @@ impl NetworkSession {
     fn observe(&self, py: Python<'_>) -> PyResult<Observation> {
         self.0
             .with(|at_work| Observation::new(py, &at_work.session.observe()))
+    }
+
+    /// Puts the queue before a link, by its number among those that have one, under another
+    /// discipline; `queue` is the buffer.
+    fn retune(
+        &self,
+        py: Python<'_>,
+        port: usize,
+        discipline: &PyDiscipline,
+        queue: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let queue: Queue = of_object(queue)?;
+        self.0.with(|at_work| {
+            let aqm = foreign::source(&discipline.0, &at_work.calls)?;
+            let link = at_work.link(port)?;
+            let to = Port {
+                discipline: discipline.0.on(&queue),
+                scheduler: discipline.0.scheduler.configured().cloned(),
+                aqm,
+            };
+            let session = &mut at_work.session;
+            let done = py.detach(|| session.retune(link, &to));
+            at_work.calls.raise()?;
+            done.map_err(|error| refused(error.to_string()))
+        })
+    }
+
+    /// Sets another rate of the link behind a port.
+    fn set_rate(&self, port: usize, rate_bps: u64) -> PyResult<()> {
+        self.0.with(|at_work| {
+            let link = at_work.link(port)?;
+            let done = at_work.session.set_rate(link, rate_bps);
+            done.map_err(|error| refused(error.to_string()))
+        })
     }
 
     /// Runs to the end and returns the result; the session is then over.

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
+use sluice_scenario::Queue;
 use sluice_slotted::{Control, Plan, Session};
 
 use super::{Held, QueueState, in_parts};
 use crate::{
     foreign::{Calls, source},
-    scenario::{PyDiscipline, PyScenario, refused},
+    scenario::{PyDiscipline, PyScenario, of_object, refused},
     slotted::SlottedOutcome,
 };
 
@@ -77,6 +78,25 @@ impl SlottedSession {
                 served: seen.served,
                 served_bytes: seen.served_bytes,
             })
+        })
+    }
+
+    /// Puts the queue under another discipline; `queue` is the buffer.
+    fn retune(
+        &self,
+        py: Python<'_>,
+        discipline: &PyDiscipline,
+        queue: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let queue: Queue = of_object(queue)?;
+        self.0.with(|at_work| {
+            let aqm = source(&discipline.0, &at_work.calls)?;
+            let scheduler = discipline.0.scheduler.configured();
+            let with_limits = discipline.0.on(&queue);
+            let session = &mut at_work.session;
+            let done = py.detach(|| session.retune(with_limits, scheduler, &aqm));
+            at_work.calls.raise()?;
+            done.map_err(refused)
         })
     }
 
