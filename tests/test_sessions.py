@@ -278,3 +278,98 @@ def test_two_threads_do_not_use_one_session_at_a_time():
     worker.join()
     assert refused
     assert session.now_s == 30.0
+
+
+RED = sg.Discipline(aqm="red", params={"min_th": 5, "max_th": 15, "w": 0.02})
+LOW = sg.Discipline(aqm="red", params={"min_th": 2, "max_th": 4, "w": 0.02})
+
+
+def test_the_same_settings_change_nothing():
+    scenario = dumbbell(disciplines=[RED])
+    session = sg.session(scenario)
+    for to_s in (0.5, 1.25, 2.0):
+        session.advance(to_s=to_s)
+        session.retune(RED, queue=scenario.queue, rate_bps=2e6)
+    equal(session.record(), network.simulate(scenario, fresh=True))
+    slots = queue(disciplines=[RED])
+    session = sg.session(slots)
+    for to in (500, 501, 12_345):
+        session.advance(to=to)
+        session.retune(RED, queue=slots.queue)
+    equal(session.record(), sg.simulate(slots, fresh=True))
+
+
+def test_averages_and_waiting_packets_stay_and_the_record_says_what_changed():
+    session = sg.session(dumbbell(disciplines=[RED]))
+    session.advance(to_s=1.5)
+    before = session.observe().ports[0].queue
+    session.retune(LOW)
+    after = session.observe().ports[0].queue
+    assert after.average == before.average > 2
+    assert after.probability > before.probability
+    assert (after.packets, after.verdicts) == (before.packets, before.verdicts)
+    record = session.record()
+    whole = network.simulate(dumbbell(disciplines=[RED]))
+    assert record["queue_mean"].value < whole["queue_mean"].value
+    assert record.identity != whole.identity
+    (change,) = record.run["changes"]
+    assert (change["at_s"], change["link"]) == (1.5, "left -> right")
+    assert change["aqm"]["params"]["max_th"] == 4
+
+
+def test_a_limit_below_what_waits_and_another_aqm():
+    session = sg.session(dumbbell(disciplines=[sg.Discipline(aqm="drop_tail")]))
+    session.advance(to_s=2.0)
+    before = session.observe().ports[0].queue.packets
+    session.retune(queue=sg.Queue(limit=5))
+    assert session.observe().ports[0].queue.packets == before > 10
+    session.advance(to_s=2.5)
+    assert session.observe().ports[0].queue.packets <= 5
+    session.retune(sg.Discipline(aqm="pie", scheduler=sg.Drr(queues=8)))
+    state = session.observe().ports[0].queue
+    assert len(state.lanes.packets) == 8
+    assert np.nanmax(state.lanes.probability) == 0
+    session.record()
+
+
+def test_another_rate_holds_from_the_next_packet_on():
+    session = sg.session(dumbbell())
+    session.advance(to_s=2.0)
+    before = session.observe().ports[0].sent_bytes
+    session.retune(rate_bps=1e6, link="left -> right")
+    session.advance(to_s=3.0)
+    port = session.observe().ports[0]
+    assert port.rate_bps == 1_000_000
+    assert 8 * (port.sent_bytes - before) == pytest.approx(1e6, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({}, "retune takes what is to change"),
+        ({"rate_bps": 0}, "rate = 0 must lie between 1 and"),
+        ({"rate_bps": -1}, "rate_bps = -1 must be a number that is not negative"),
+        ({"rate_bps": float("nan")}, "rate_bps = nan must be a number"),
+        ({"rate_bps": 1e6, "link": "a -> b"}, "a -> b is no link with a queue; there are left -> "),
+    ],
+)
+def test_changes_that_make_no_sense_are_refused(change, why):
+    session = sg.session(dumbbell())
+    with pytest.raises(sg.SluiceError, match=why):
+        session.retune(**change)
+    equal(session.record(), network.simulate(dumbbell()))
+
+
+def test_a_users_header_is_retuned_only_beside_this_process(tmp_path):
+    header = tmp_path / "shorter.h"
+    header.write_text((Path(__file__).parent / "shorter.h").read_text())
+    own = [sg.Discipline(aqm=str(header), params={"most": most}) for most in (10, 4)]
+    with pytest.raises(sg.SluiceError, match="must be among the disciplines at the start"):
+        sg.session(queue()).retune(own[0])
+    session = sg.session(queue(disciplines=own[:1]))
+    session.advance(to=10_000)
+    session.retune(own[1])
+    session.advance(to=15_000)
+    assert session.observe().queue.packets <= 4
+    session.retune(sg.Discipline(aqm="red"))
+    session.record()
