@@ -1,6 +1,7 @@
 """`sluice page`: the page in a real browser, and what it refuses."""
 
 import json
+import re
 import subprocess
 import tomllib
 
@@ -100,7 +101,7 @@ def test_by_keyboard_alone(shown):
     running.press("Tab")
     running.press("Enter", "\r")
     running.wait(f"reached() > {before}")
-    for _ in range(30):
+    for _ in range(100):
         running.press("Tab")
         if running.js("document.activeElement.ariaLabel") == "Rate, slider":
             break
@@ -258,6 +259,32 @@ def test_headers_and_rate_files_are_refused(tmp_path, root, capsys):
     told = capsys.readouterr().err
     assert "a page has the AQMs of aqm/ only" in told
     assert 'links."left -> right".rate is in a file' in told
+
+
+def test_disciplines_of_the_command_line(tmp_path, capsys):
+    made = tmp_path / "queue.html"
+    command = ["page", str(written(tmp_path, DUMBBELL)), "--out", str(made)]
+    aqms = ["--aqm", "codel:target=5ms,scheduler=fq", "--aqm", "pie"]
+    assert main([*command, *aqms]) == 0
+    html = made.read_text()
+    (scenario,) = re.findall(r'id="scenario">(.*?)</script>', html)
+    disciplines = json.loads(scenario)["disciplines"]
+    assert disciplines[0]["params"] == {"target": 0.005}
+    assert disciplines[0]["scheduler"]["kind"] == "fq"
+    assert disciplines[1]["aqm"] == "pie"
+    assert main([*command, "--aqm", "codel:target=-1"]) == 2
+    assert "--aqm" in capsys.readouterr().err
+
+
+def test_the_build_says_what_is_missing(root, tmp_path):
+    for lacking, told in (("WASM", "rustup target add"), ("WASM_CC", "apt install clang")):
+        command = ["make", "--no-print-directory", "page", f"PAGE={tmp_path}/engine.wasm"]
+        done = subprocess.run(
+            [*command, f"{lacking}="], cwd=root, capture_output=True, text=True, check=True
+        )
+        assert "build: no web page" in done.stdout
+        assert told in done.stdout
+    assert not (tmp_path / "engine.wasm").exists()
 
 
 @in_node

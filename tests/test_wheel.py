@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from sluicegate.extras import EXTRAS
+from sluicegate.page import MODULE
 
 ROOT = Path(__file__).parent.parent
 # path at which `make wheel` puts the daemon
@@ -118,6 +119,13 @@ def test_the_examples_of_the_documentation_are_in_it(installed: Path, tmp_path: 
     options = ("--slots", "1e4", "--aqm", "red:w=0.5", "--aqm", "red:w=0.02")
     shown = run(sluice, "compare", "scenarios/overload.toml", *options, folder=tmp_path)
     assert "Overload" in shown
+
+
+@pytest.mark.skipif(not MODULE.exists(), reason="needs the engine for pages: make page")
+def test_it_makes_pages(installed: Path, tmp_path: Path) -> None:
+    scenario = ROOT / "scenarios" / "network" / "gate.toml"
+    assert "queue.html" in run(installed / "sluice", "page", scenario, folder=tmp_path)
+    assert (tmp_path / "queue.html").stat().st_size > MODULE.stat().st_size / 4
 
 
 def test_its_core_is_without_plots_and_databases(wheel: Path) -> None:

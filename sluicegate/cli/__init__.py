@@ -56,7 +56,10 @@ _COMMANDS = {
     ),
     "page": (
         "page",
-        ["sluice page scenarios/network/dumbbell.toml --out queue.html"],
+        [
+            "sluice page scenarios/network/dumbbell.toml --out queue.html",
+            "sluice page scenarios/network/gate.toml --aqm codel --aqm pie:target=5ms",
+        ],
     ),
     "sweep": (
         "sweep",

@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from sluicegate.cli import options
+from sluicegate.cli import options, syntax
 from sluicegate.cli.screen import console
 from sluicegate.files import write_whole
 
 
 def page(
     scenario: options.ScenarioFile,
+    aqm: options.Aqms = None,
     out: Annotated[Path, typer.Option(metavar="FILE.html", help="The page.")] = Path("queue.html"),
 ) -> None:
     """Write one offline page in which the engine runs the scenario, with sliders for everything.
@@ -23,5 +24,7 @@ def page(
     """
     from sluicegate.page import page as made
 
-    write_whole(out, made(scenario))
+    changed = {"disciplines": [syntax.discipline(text) for text in aqm]} if aqm else {}
+    with options.named(changed, scenario):
+        write_whole(out, made(scenario, changed))
     console().print(f"page: {escape(str(out))}")

@@ -10,12 +10,13 @@ import base64
 import gzip
 import json
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
-from sluicegate._engine import __version__
+from sluicegate._engine import __version__, aqm_class
 from sluicegate.errors import SluiceError
 from sluicegate.page.refusals import refuse
 from sluicegate.scenario import load
@@ -32,19 +33,23 @@ _TEMPLATES = jinja2.Environment(
 )
 
 
-def page(path: Path) -> str:
+def page(path: Path, changed: Mapping[str, Any] | None = None) -> str:
     """The page of a scenario, with the first two of its disciplines.
+
+    Args:
+        path: Its TOML file.
+        changed: Fields at the top that replace those of the file.
 
     Raises:
         SluiceError: If the file is wrong, or the page cannot run it; or if this installation has no
             engine for pages.
     """
-    scenario = load(path)
+    scenario = load(path, changed)
     refuse(path, scenario.table())
     given = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     given = {name: value for name, value in given.items() if name not in _OF_COMMANDS}
-    shown = _in_units(given, scenario.table())
-    shown["disciplines"] = shown["disciplines"][:2]
+    shown = _in_units({**given, **(changed or {})}, scenario.table())
+    shown["disciplines"] = [_numbers(row) for row in shown["disciplines"][:2]]
     return _TEMPLATES.get_template("page.html").render(
         title=scenario.title or path.stem,
         network="topology" in shown,
@@ -69,6 +74,14 @@ def _in_units(given: Any, complete: Any) -> Any:
             return complete
         case _:
             return given
+
+
+def _numbers(discipline: dict[str, Any]) -> dict[str, Any]:
+    """A discipline whose parameters are what they mean, such as 0.005 for "5ms"."""
+    if not (given := discipline.get("params")):
+        return discipline
+    meant = aqm_class(discipline["aqm"]).configure(given).values
+    return {**discipline, "params": {name: meant[name] for name in given}}
 
 
 def module() -> bytes:
