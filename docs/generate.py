@@ -71,7 +71,11 @@ def write_page(docs: Path, output: Path) -> None:
 
 def _page_to_try() -> str:
     if MODULE.exists():
-        return f'<a href="../{PAGE}">A page to try</a>: ten CUBIC flows over 10 Mb/s.'
+        return (
+            f'<p><a href="../{PAGE}">A page to try</a>: ten CUBIC flows over 10 Mb/s.</p>\n'
+            f'<iframe src="../{PAGE}" title="The engine in a page" loading="lazy" '
+            'style="width: 100%; height: 50rem; border: 1px solid"></iframe>'
+        )
     return "(These pages were made without an engine for pages, so there is none to try here.)"
 
 

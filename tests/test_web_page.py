@@ -150,6 +150,14 @@ def test_reload_and_link_keep_the_state(shown, tmp_path):
 
 
 @in_browser
+def test_a_link_from_elsewhere_does_no_harm(shown):
+    link = "#__proto__.seen=1&left.__proto__.seen=1&title=<img src=x onerror=fail('seen')>&seed=9"
+    running = shown(SLOTTED, link.replace(" ", "%20"))
+    assert running.js("[({}).seen, document.images.length, scenario.seed]") == [None, 0, 9]
+    assert running.errors == []
+
+
+@in_browser
 def test_what_is_wrong_is_told_and_mended(shown):
     running = shown({**SLOTTED, "disciplines": [{"aqm": "red"}, {"aqm": "pie"}]})
     running.js("scenario.disciplines[0].params = { min_th: 50, max_th: 20 }; changed()")

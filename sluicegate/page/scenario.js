@@ -72,7 +72,9 @@ function linkOf(scenario, base, view) {
 // Changes a scenario as a link says; returns the values of the view.
 function follow(link, scenario, viewNames) {
   const view = {};
-  const given = [...new URLSearchParams(link)];
+  // a link from elsewhere must not reach what all objects share
+  const isOwn = ([path]) => !path.split(".").some((step) => step in Object.prototype);
+  const given = [...new URLSearchParams(link)].filter(isOwn);
   SIDES.forEach((side, place) => {
     if (given.some(([path]) => path.startsWith(`${side}.`))) scenario.disciplines[place] = {};
   });
