@@ -56,6 +56,10 @@ NOISE = {"deviation": 0.3, "hurst": 0.8, "frame_s": 0.01}
 FLOWS = {
     "linux": [{"kind": "tcp", "count": 5, "tcp": LINUX}],
     "bbr": [{"kind": "tcp", "count": 5, "tcp": {**LINUX, "congestion_control": "bbr"}}],
+    "prague": [
+        {"kind": "tcp", "count": 5, "tcp": {**LINUX, "congestion_control": "prague", "ecn": True}}
+    ],
+    "ledbat": [{"kind": "tcp", "count": 5, "tcp": {"congestion_control": "ledbat"}}],
     "cubic": [{"kind": "tcp", "count": 5, "tcp": {"congestion_control": "cubic"}}],
     "dctcp": [{"kind": "tcp", "count": 5, "tcp": {"congestion_control": "dctcp", "ecn": True}}],
     "tahoe": [{"kind": "tcp", "count": 5, "tcp": {"variant": "tahoe", "like": "ns2"}}],

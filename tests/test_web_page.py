@@ -150,6 +150,20 @@ def test_reload_and_link_keep_the_state(shown, tmp_path):
 
 
 @in_browser
+def test_every_congestion_control_can_be_chosen(shown):
+    running = shown({**DUMBBELL, "flows": [{"kind": "tcp", "count": 2}]})
+    words = "described(engine.offered.schema, scenario, 'flows.0.tcp.congestion_control').enum"
+    for word in running.js(words):
+        running.js(f"""
+            [...document.querySelectorAll('select')].filter(
+              each => [...each.options].some(option => option.value == 'dctcp')).forEach(each => {{
+                each.value = '{word}'; each.onchange(); }})""")
+        running.wait(f"$('toml').textContent.includes('{word}')")
+        running.wait("about || $('error').textContent")
+        assert not running.js("$('error').textContent"), word
+
+
+@in_browser
 def test_a_link_from_elsewhere_does_no_harm(shown):
     link = "#__proto__.seen=1&left.__proto__.seen=1&title=<img src=x onerror=fail('seen')>&seed=9"
     running = shown(SLOTTED, link.replace(" ", "%20"))

@@ -37,6 +37,12 @@ const OF_FLOWS = [
   ["tcp.congestion_control", "Congestion control"],
   ["tcp.ecn", "Senders use ECN"],
 ];
+// What congestion controls need of the other fields of `tcp`.
+const NEEDS = {
+  dctcp: { ecn: true },
+  bbr: { variant: "rack" },
+  prague: { ecn: true, variant: "rack" },
+};
 const OF_DISCIPLINE = [
   ["scheduler.kind", "Scheduler"],
   ["victim", "Which packet is dropped"],
@@ -136,8 +142,9 @@ function showControls(scenario, offered, changed) {
     return [control(name, told, value ?? field.minimum, range, (given) => {
       if (trip) trip.set(given);
       else set(scenario, path, given);
-      if (path.endsWith("congestion_control") && given === "dctcp") set(scenario, path.replace("congestion_control", "ecn"), true);
-      changed(path.endsWith("congestion_control"));
+      const isControl = path.endsWith(".congestion_control");
+      if (isControl) Object.assign(at(scenario, path.replace(".congestion_control", "")), NEEDS[given]);
+      changed(isControl);
     })];
   };
   const shared = FIELDS[world].flatMap((each) => row(...each));
