@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import sluicegate as sg
+from sluicegate.sweeps import workers
 
 pytestmark = pytest.mark.slow
 
@@ -90,3 +91,16 @@ def test_the_callers_own_handler_of_sigterm_is_kept():
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def test_ctrl_c_as_a_wait_takes_its_lock_again_is_ctrl_c(monkeypatch):
+    def interrupted(*_, **__):
+        try:
+            raise KeyboardInterrupt
+        finally:
+            # so says `with` of a lock that is not held
+            raise RuntimeError("release unlocked lock")
+
+    monkeypatch.setattr(workers, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        workers.ended([])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from sluicegate.errors import InterruptError
 from sluicegate.scenario import NetworkScenario
 from sluicegate.sweeps.plan import Task
 from sluicegate.sweeps.work import Done, Job
-from sluicegate.sweeps.workers import Workers
+from sluicegate.sweeps.workers import Workers, ended
 from sluicegate.worlds import Watch
 from sluicegate.worlds.network.world import Network
 
@@ -39,7 +39,6 @@ MEASURES = (
 )
 # runs that a worker makes per request
 _TASKS = 8
-_LOOK_S = 1.0
 
 
 @dataclass
@@ -92,8 +91,7 @@ class Runs:
                     while waiting and len(asked) < workers.ahead:
                         part = waiting.popleft()
                         asked[workers.submit(self._job(part))] = part
-                    ended, _ = wait(asked, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
-                    for future in ended:
+                    for future in ended(asked):
                         done = future.result()
                         self._take(asked.pop(future), done)
                         workers.succeeded()

@@ -6,7 +6,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -22,7 +22,7 @@ from sluicegate.sweeps.folder import Folder, Writer
 from sluicegate.sweeps.plan import Plan, Task
 from sluicegate.sweeps.results import Sweep
 from sluicegate.sweeps.work import Done, Job
-from sluicegate.sweeps.workers import Workers, here_or_beside, on_cluster
+from sluicegate.sweeps.workers import Workers, ended, here_or_beside, on_cluster
 from sluicegate.threads import check_threads
 from sluicegate.worlds import AnyScenario, AnyWorld, Watch
 
@@ -208,8 +208,7 @@ class _Campaign:
 
     def _collect(self, workers: Workers) -> None:
         """Take the results of finished jobs, after a short wait if there are none."""
-        ended, _ = wait(self._asked, timeout=_WRITE_S, return_when=FIRST_COMPLETED)
-        for future in ended:
+        for future in ended(self._asked):
             done = future.result()
             tasks = self._asked.pop(future)
             workers.succeeded()

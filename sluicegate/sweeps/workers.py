@@ -9,8 +9,15 @@ import signal
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from collections.abc import Iterable, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    wait,
+)
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,8 +30,19 @@ _MOST_BREAKS = 3
 _CONNECT_S = 10
 # a scheduler with very many workers may be busy for a while
 _ANSWER_S = 60
-# how often a worker process looks whether it is still wanted
+# how often a worker process looks whether it is still wanted, and this one what is done
 _LOOK_S = 1.0
+
+
+def ended(under_way: Iterable[Future[Done]]) -> set[Future[Done]]:
+    """The jobs that have ended, after a wait of a second if there are none."""
+    try:
+        return wait(under_way, timeout=_LOOK_S, return_when=FIRST_COMPLETED).done
+    except RuntimeError as error:
+        # Ctrl-C as the wait takes its lock again: `with` then releases what it has not
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        raise
 
 
 class Workers(ABC):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from itertools import islice
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from sluicegate.sweeps.plan import Task
 from sluicegate.sweeps.work import Done, Job
-from sluicegate.sweeps.workers import Workers
+from sluicegate.sweeps.workers import Workers, ended
 from sluicegate.tuning.kept import Kept
 from sluicegate.tuning.problem import Problem
 from sluicegate.tuning.score import Columns
@@ -85,8 +85,7 @@ class Runner:
                     under_way[self._workers.submit(self._job(part))] = part
                     for _ in part:
                         waiting.popleft()
-                ended, _ = wait(under_way, timeout=1.0, return_when=FIRST_COMPLETED)
-                for future in ended:
+                for future in ended(under_way):
                     done = future.result()
                     self._take(under_way.pop(future), done)
             except Exception as error:  # the workers decide what it means
