@@ -1,7 +1,7 @@
 //! How an ACK of new data changes position, timer and window, outside recovery or at its end.
 
 use crate::config::Config;
-use crate::congestion::{Event, InFlight, Marks, Sample};
+use crate::congestion::{Delivery, Event, InFlight, Marks, Sample};
 use crate::deadline::Deadline;
 use crate::segment::Ack;
 use crate::sender::{Moment, Phase, Sender};
@@ -69,7 +69,7 @@ impl Sender {
             refills: self.refills(delivered),
             ..self.sample(moment, ack, (delivered, grows), (rtt_ns, rtt_ns))
         };
-        self.take_sample(moment.config, &sample);
+        self.take_sample(moment.config, &sample, None);
     }
 
     /// The same for recovery by times, which also knows the packets in flight.
@@ -88,17 +88,18 @@ impl Sender {
             flight: Some(InFlight { now, ..flight }),
             ..self.sample(moment, ack, (delivered, grows), (rtts_ns.0, least_ns))
         };
-        self.take_sample(moment.config, &sample);
+        let delivery = self.rack().sample(moment.now_ns, ack.next);
+        self.take_sample(moment.config, &sample, delivery.as_ref());
     }
 
     /// The ACK of the SYN opens the connection.
     #[inline(always)]
-    fn take_sample(&mut self, config: &Config, sample: &Sample) {
+    fn take_sample(&mut self, config: &Config, sample: &Sample, delivery: Option<&Delivery>) {
         if sample.grows && config.syn && sample.next == 1 {
             let timeouts = self.timeouts;
             self.congestion.on_event(config, Event::Opened { timeouts });
         } else {
-            self.congestion.on_ack(config, sample);
+            self.congestion.on_ack(config, sample, delivery);
         }
     }
 

@@ -5,7 +5,7 @@
 //! proportional rate reduction, time-outs and their end, idle times, and pacing.
 
 use super::window::Window;
-use super::{Control, Event, InFlight, Marks, Sample};
+use super::{Control, Delivery, Event, InFlight, Marks, Sample};
 use crate::config::{Config, Variant};
 use crate::ns2;
 use crate::sender::Phase;
@@ -75,7 +75,13 @@ impl<L: Growth> Control for L {
     }
 
     #[inline]
-    fn on_ack(&mut self, window: &mut Window, config: &Config, ack: &Sample) {
+    fn on_ack(
+        &mut self,
+        window: &mut Window,
+        config: &Config,
+        ack: &Sample,
+        _delivery: Option<&Delivery>,
+    ) {
         if let Some(flight) = &ack.flight
             && let Some(goes_down) = goes_down_gradually(config, ack)
         {

@@ -125,9 +125,17 @@ macro_rules! controls {
             }
 
             #[inline]
-            pub fn on_ack(&mut self, window: &mut Window, config: &Config, ack: &Sample) {
+            pub fn on_ack(
+                &mut self,
+                window: &mut Window,
+                config: &Config,
+                ack: &Sample,
+                delivery: Option<&Delivery>,
+            ) {
                 match self {
-                    $($(#[$only])? Self::$Control(of) => of.on_ack(window, config, ack)),+
+                    $($(#[$only])? Self::$Control(of) => {
+                        of.on_ack(window, config, ack, delivery);
+                    }),+
                 }
             }
 
@@ -203,8 +211,15 @@ pub(crate) trait Control: Default {
     /// Takes a packet that is sent.
     fn on_sent(&mut self, _window: &mut Window, _sent: &Sent) {}
 
-    /// Takes an ACK, after its losses and marks were told as events.
-    fn on_ack(&mut self, window: &mut Window, config: &Config, ack: &Sample);
+    /// Takes an ACK, after its losses and marks were told as events, with what was delivered, if it
+    /// asks for that.
+    fn on_ack(
+        &mut self,
+        window: &mut Window,
+        config: &Config,
+        ack: &Sample,
+        delivery: Option<&Delivery>,
+    );
 
     /// Takes an event.
     fn on_event(&mut self, window: &mut Window, config: &Config, event: Event);

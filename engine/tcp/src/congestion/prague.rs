@@ -8,7 +8,7 @@
 //! below 25 ms grow as if theirs were 25 ms. Not here: the mode for windows below four packets, in
 //! which Linux sends smaller packets.
 
-use super::{Control, Event, Sample, Window};
+use super::{Control, Delivery, Event, Sample, Window};
 use crate::config::{Config, MS};
 use crate::sender::Phase;
 
@@ -58,7 +58,13 @@ impl Control for Prague {
     const ANSWERS_MARKS: bool = true;
     const PACES: bool = true;
 
-    fn on_ack(&mut self, window: &mut Window, _config: &Config, ack: &Sample) {
+    fn on_ack(
+        &mut self,
+        window: &mut Window,
+        _config: &Config,
+        ack: &Sample,
+        _delivery: Option<&Delivery>,
+    ) {
         let Some(flight) = &ack.flight else { return };
         let state = &mut *self.0;
         if state.window == 0.0 {

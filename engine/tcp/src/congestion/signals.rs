@@ -79,13 +79,10 @@ pub(crate) struct InFlight {
     pub lost: u32,
     /// True if the ACK acknowledges new data.
     pub advances: bool,
-    /// What was delivered, if the control asks for it ([`Control::SAMPLES_DELIVERY`]).
-    ///
-    /// [`Control::SAMPLES_DELIVERY`]: super::Control::SAMPLES_DELIVERY
-    pub delivery: Option<Delivery>,
 }
 
-/// What was delivered (draft-cheng-iccrg-delivery-rate-estimation-02; Linux: `rate_sample`).
+/// What was delivered, told with an ACK to a control that asks for it
+/// ([`Control::SAMPLES_DELIVERY`](super::Control::SAMPLES_DELIVERY); draft-cheng-iccrg-delivery-rate-estimation-02; Linux: `rate_sample`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Delivery {
     /// Packets delivered in all.

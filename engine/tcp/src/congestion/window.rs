@@ -1,7 +1,7 @@
 //! What a congestion control answers: the window and, if it paces, a rate.
 
 use super::prr::Prr;
-use super::{AnyControl, Event, Marks, Sample, Sent};
+use super::{AnyControl, Delivery, Event, Marks, Sample, Sent};
 use crate::accurate_ecn::Counter;
 use crate::config::{Config, Variant};
 use crate::pacing::Pacer;
@@ -143,8 +143,8 @@ impl Congestion {
     }
 
     #[inline]
-    pub fn on_ack(&mut self, config: &Config, ack: &Sample) {
-        self.control.on_ack(&mut self.window, config, ack);
+    pub fn on_ack(&mut self, config: &Config, ack: &Sample, delivery: Option<&Delivery>) {
+        self.control.on_ack(&mut self.window, config, ack, delivery);
     }
 
     pub fn on_event(&mut self, config: &Config, event: Event) {

@@ -1,7 +1,7 @@
 //! A control for tests: keeps all that it is told. Its window is the initial one, its rate 1000
 //! packets per second.
 
-use super::{Control, Event, Sample, Sent, Window};
+use super::{Control, Delivery, Event, Rate, Sample, Sent, Window};
 use crate::config::Config;
 
 #[derive(Clone, Debug, Default)]
@@ -11,6 +11,7 @@ pub(crate) struct Witness(pub Box<Told>);
 pub(crate) struct Told {
     pub sent: Vec<Sent>,
     pub acks: Vec<Sample>,
+    pub rates: Vec<Option<Rate>>,
     pub events: Vec<Event>,
 }
 
@@ -21,8 +22,15 @@ impl Control for Witness {
         self.0.sent.push(*sent);
     }
 
-    fn on_ack(&mut self, _window: &mut Window, _config: &Config, ack: &Sample) {
+    fn on_ack(
+        &mut self,
+        _window: &mut Window,
+        _config: &Config,
+        ack: &Sample,
+        delivery: Option<&Delivery>,
+    ) {
         self.0.acks.push(*ack);
+        self.0.rates.push(delivery.and_then(|of| of.rate));
     }
 
     fn on_event(&mut self, window: &mut Window, config: &Config, event: Event) {
@@ -37,7 +45,6 @@ impl Control for Witness {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Rate;
     use super::*;
     use crate::config::{MS, SECOND};
     use crate::congestion::CongestionControl;
@@ -52,11 +59,6 @@ mod tests {
         path.sender.congestion.witness()
     }
 
-    fn rate(sample: &Sample) -> Rate {
-        let delivery = sample.flight.unwrap().delivery.unwrap();
-        delivery.rate.unwrap()
-    }
-
     fn per_second(rate: &Rate) -> f64 {
         f64::from(rate.packets) * 1e9 / rate.interval_ns as f64
     }
@@ -69,9 +71,9 @@ mod tests {
         let told = told(&path);
         assert!(told.acks.len() > 1800);
         // from the third round trip on: the first window left as a burst
-        for sample in &told.acks[400..] {
-            let delivery = rate(sample);
-            assert!((per_second(&delivery) - 1000.0).abs() < 1e-6, "{sample:?}");
+        for rate in &told.rates[400..] {
+            let delivery = rate.unwrap();
+            assert!((per_second(&delivery) - 1000.0).abs() < 1e-6, "{rate:?}");
             assert!(!delivery.app_limited);
             assert_eq!(delivery.in_flight_at_send, 200);
         }
@@ -82,8 +84,8 @@ mod tests {
         let mut path = path(GREEDY, &[], |config| config.initial_window = 10.0);
         path.run(2 * SECOND);
         // ten packets in each round trip of 100 ms; the first of them waits for no other
-        for sample in &told(&path).acks[50..] {
-            assert!((per_second(&rate(sample)) - 100.0).abs() < 1.0);
+        for rate in &told(&path).rates[50..] {
+            assert!((per_second(&rate.unwrap()) - 100.0).abs() < 1.0);
         }
     }
 
@@ -138,7 +140,7 @@ mod tests {
         assert_eq!(told(&path).events.last(), Some(&idle));
         // the application had left the network empty
         path.run(40 * SECOND);
-        assert!(rate(told(&path).acks.last().unwrap()).app_limited);
+        assert!(told(&path).rates.last().unwrap().unwrap().app_limited);
     }
 
     #[test]

@@ -85,12 +85,7 @@ impl Flight {
             self.note_sending(now_ns, seq);
         }
         let first = self.packets.front().map_or(seq, |packet| packet.seq);
-        if let Some(packet) = self.packets.get_mut((seq - first) as usize) {
-            packet.sent_ns = now_ns;
-            self.retransmitted += u32::from(!packet.retransmitted);
-            packet.retransmitted = true;
-            self.turn(seq - first, Fate::Flying);
-        } else {
+        if seq - first == self.packets.len() as u32 {
             self.packets.push_back(Packet {
                 seq,
                 sent_ns: now_ns,
@@ -98,6 +93,11 @@ impl Flight {
                 fate: Fate::Flying,
             });
             self.flying += 1;
+        } else if let Some(packet) = self.packets.get_mut((seq - first) as usize) {
+            packet.sent_ns = now_ns;
+            self.retransmitted += u32::from(!packet.retransmitted);
+            packet.retransmitted = true;
+            self.turn(seq - first, Fate::Flying);
         }
     }
 

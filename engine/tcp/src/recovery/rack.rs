@@ -92,7 +92,7 @@ impl Rack {
     }
 
     #[inline]
-    fn sample(&mut self, now_ns: u64, next: u32) -> Option<Delivery> {
+    pub fn sample(&mut self, now_ns: u64, next: u32) -> Option<Delivery> {
         let min_rtt_ns = self.min_rtt_ns.unwrap_or(0);
         let deliveries = self.deliveries.as_mut()?;
         Some(deliveries.sample(now_ns, next, min_rtt_ns))
@@ -272,7 +272,6 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
         before,
         lost: lost.packets,
         advances: arrivals.advances,
-        delivery: sender.rack().sample(moment.now_ns, ack.next),
         ..InFlight::default()
     };
     let news = (arrivals.packets, arrivals.advances && grows);

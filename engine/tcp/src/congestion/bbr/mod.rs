@@ -156,10 +156,14 @@ impl Control for Bbr {
     }
 
     /// `bbr_main`.
-    fn on_ack(&mut self, window: &mut Window, _config: &Config, ack: &Sample) {
-        if let Some(flight) = &ack.flight
-            && let Some(delivery) = &flight.delivery
-        {
+    fn on_ack(
+        &mut self,
+        window: &mut Window,
+        _config: &Config,
+        ack: &Sample,
+        delivery: Option<&Delivery>,
+    ) {
+        if let (Some(flight), Some(delivery)) = (&ack.flight, delivery) {
             self.0.on_ack(window, ack, flight, delivery);
         }
     }
@@ -232,6 +236,10 @@ impl State {
     fn on_ack(&mut self, window: &mut Window, ack: &Sample, flight: &InFlight, of: &Delivery) {
         self.totals.lost += u64::from(flight.lost);
         self.totals.delivered = of.delivered;
+        if ack.delivered == 0 && !flight.advances {
+            // it reports nothing new, or the reordering timer has found losses
+            return;
+        }
         if ack.delivered > 0 {
             self.totals.delivered_ns = ack.now_ns;
         }
