@@ -27,7 +27,8 @@
  *      and, in AQM_CLASS, `.wants_candidate = 1` if the view shall show a candidate
  *   7. AQM_CLASS(x, ...) at the end, which puts all of this into one table entry.
  *
- * A scheduler divides a queue into lanes: scheduler.h says what its header defines.
+ * A scheduler divides a queue into lanes, and a coupled discipline judges the packets of several
+ * lanes together: scheduler.h says what their headers define.
  *
  * These functions see the world only through the view. They read no clock, draw no
  * number, allocate nothing, hold no global, use no floating point and no unbounded
@@ -220,6 +221,13 @@ struct aqm_class {
 		     u32 bytes);
 	u32 (*victim)(const void *state, const void *config, struct aqm_lanes *lanes, u32 own,
 		      u32 bytes);
+	/* of a coupled discipline; otherwise 0. As `arrive`, `depart` and `tick` */
+	u32 (*arrive_among)(void *state, const void *config, struct aqm_lanes *lanes,
+			    const struct aqm_view *view);
+	u32 (*depart_among)(void *state, const void *config, struct aqm_lanes *lanes,
+			    const struct aqm_view *view);
+	void (*tick_among)(void *state, const void *config, struct aqm_lanes *lanes,
+			   const struct aqm_view *view);
 };
 
 #define AQM_DESCRIBE(name, kind, initial, least, greatest, when, help, source) \

@@ -43,6 +43,10 @@ macro_rules! c_structs {
 /// view, and returns the number of the verdict.
 pub type Decide = unsafe extern "C" fn(*mut c_void, *const c_void, *const View) -> u32;
 
+/// As [`Decide`], of a coupled discipline, which also takes its lanes.
+pub type DecideAmong =
+    unsafe extern "C" fn(*mut c_void, *const c_void, *mut CLanes, *const View) -> u32;
+
 c_structs! {
     /// Everything that an AQM may see; field by field `struct aqm_view` of `aqm/aqm.h`. A field
     /// that a call does not use is 0.
@@ -175,6 +179,11 @@ c_structs! {
         >,
         pub victim: Option<
             unsafe extern "C" fn(*const c_void, *const c_void, *mut CLanes, u32, u32) -> u32,
+        >,
+        pub arrive_among: Option<DecideAmong>,
+        pub depart_among: Option<DecideAmong>,
+        pub tick_among: Option<
+            unsafe extern "C" fn(*mut c_void, *const c_void, *mut CLanes, *const View),
         >,
     }
 }

@@ -24,6 +24,15 @@
  *                      in which packets wait;
  *  10. AQM_SCHEDULER(x, ...) at the end, which puts all of this into one table entry.
  *
+ * A coupled discipline is a scheduler that also judges the packets of its lanes, all with its one
+ * state: its lanes have no AQMs. It defines, too,
+ *
+ *  11. X_arrive(state, config, lanes, view), X_depart(state, config, lanes, view): as an AQM does;
+ *      view->lane is the packet's lane;
+ *  12. X_tick(state, config, lanes, view) every X_tick_interval_ns(config). The view has the time,
+ *      and of queue and packet only buffer_bytes;
+ *  13. AQM_COUPLED(x) before AQM_SCHEDULER, and in that AQM_COUPLES(x).
+ *
  * The rules of aqm.h hold here, too: no clock, no allocation, no unbounded loop. The packets
  * themselves are stored by the world. It keeps each lane's struct aqm_lane up to date before every
  * call, and gives access to lanes by number, wherever they are.
@@ -73,7 +82,33 @@ static inline void *aqm_lane_at(struct aqm_lanes *lanes, u32 number)
 }
 #endif
 
-#ifdef AQM_HOSTED
+#ifndef AQM_HOSTED
+#define AQM_COUPLED(x)
+#else
+#define AQM_COUPLED(x)                                                             \
+	static u32 x##_arrive_among_any(void *s, const void *c, struct aqm_lanes *lanes, \
+					const struct aqm_view *v)                  \
+	{                                                                          \
+		return aqm_settle(x##_arrive(s, c, lanes, v), v);                  \
+	}                                                                          \
+	static u32 x##_depart_among_any(void *s, const void *c, struct aqm_lanes *lanes, \
+					const struct aqm_view *v)                  \
+	{                                                                          \
+		return aqm_mark_instead(x##_depart(s, c, lanes, v), v);            \
+	}                                                                          \
+	static void x##_tick_among_any(void *s, const void *c, struct aqm_lanes *lanes, \
+				       const struct aqm_view *v)                   \
+	{                                                                          \
+		x##_tick(s, c, lanes, v);                                          \
+	}                                                                          \
+	static u64 x##_tick_interval_any(const void *c)                            \
+	{                                                                          \
+		return x##_tick_interval_ns(c);                                    \
+	}
+#define AQM_COUPLES(x)                                                             \
+	.arrive_among = x##_arrive_among_any, .depart_among = x##_depart_among_any, \
+	.tick_among = x##_tick_among_any, .tick_interval_ns = x##_tick_interval_any
+
 /* AQM_SCHEDULER(x, X_PARAMS, .title = "...", .source = "...", .summary = "...") */
 #define AQM_SCHEDULER(x, LIST, ...)                                                \
 	static u32 x##_configure_any(const s64 *params, void *config)              \

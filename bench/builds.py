@@ -48,7 +48,7 @@ def scenarios() -> list[Any]:
     """Return scenarios of a few seconds for both worlds, with every kind of traffic."""
     import sluicegate as sg
 
-    aqms = [{"aqm": name} for name in sg.aqms()]
+    aqms = [{"aqm": name, "ecn": aqm.coupled} for name, aqm in sg.aqms().items()]
     slotted = {
         "arrivals": {"kind": "self-similar", "rate": 0.5, "a": 10},
         "service": {"kind": "geometric", "mu": 0.5},

@@ -37,6 +37,7 @@ class AqmClass:
     params: list[Param]
     fingerprint: str
     library: bytes
+    coupled: bool
     inside: str | None
     def configure(self, given: Mapping[str, float | str | bool]) -> ConfiguredAqm: ...
 

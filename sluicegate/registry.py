@@ -78,6 +78,11 @@ class AqmClass:
         """The compiled code of a user's header; empty for an AQM of the package."""
         return self._engine.library
 
+    @property
+    def coupled(self) -> bool:
+        """Whether it has queues of its own and judges all: it takes no scheduler, and `ecn`."""
+        return self._engine.coupled
+
     def __call__(self, /, **params: Value) -> Aqm:
         """Set parameters; the others keep their defaults.
 

@@ -39,6 +39,7 @@ BUSY = {
     "self_configuring_red": RED,
     "codel": "target=0.001,interval=0.01",
     "pie": "target=0.001,t_update=0.002,max_burst=0,alpha=1,beta=1",
+    "dualpi2": "target=0.001,t_update=0.002,beta=40,mtu_bytes=100,classic_share=0.5",
 }
 
 
@@ -53,10 +54,12 @@ class Case:
     limit_bytes: str = ""
     # as a user's header, which calls all by other names
     copied: bool = False
+    # further parameters
+    more: str = ""
 
     @property
     def words(self):
-        params = [BUSY[self.aqm]] if self.aqm in BUSY else []
+        params = [each for each in (BUSY.get(self.aqm), self.more) if each]
         queue = [f"victim={self.victim}", f"scheduler={self.scheduler}"] + ["ecn=true"] * self.ecn
         return ",".join(params + queue)
 
@@ -70,7 +73,13 @@ class Case:
         return f"lab/{name}.{self.scheduler}.o"
 
 
+# with both likes and both schedulers, at a link of few packets
+COUPLED = [
+    Case("dualpi2", "tail", ecn=True),
+    Case("dualpi2", "front", ecn=True, more="like=rfc,order=shifted,shift=0.002"),
+]
 FEW = [
+    *COUPLED,
     Case("drop_tail", "random", limit_bytes="12000"),
     Case("codel", "front", "fq", ecn=True),
     Case("pie", "random", "drr", ecn=True),
@@ -85,7 +94,9 @@ FLOWS = 12
 def every_case():
     """Each AQM with each victim, presets of RED with one of them, and each AQM in flow queues."""
     yield Case("choke", "tail", copied=True)
-    for number, aqm in enumerate(sg.aqms()):
+    yield from COUPLED
+    one_lane = [name for name, aqm in sg.aqms().items() if not aqm.coupled]
+    for number, aqm in enumerate(one_lane):
         for place, victim in enumerate(VICTIMS):
             kind = (number + place) % 3
             if aqm in PRESETS and kind:

@@ -1,5 +1,5 @@
-//! Compiles `aqm/`, and puts the AQMs of `registry.h` and the schedulers of `schedulers.h` into two
-//! tables.
+//! Compiles `aqm/`, and puts the AQMs of `registry.h`, the schedulers of `schedulers.h` and the coupled
+//! disciplines of `coupled.h` into three tables.
 
 use std::{env, fs, path::Path};
 
@@ -10,14 +10,15 @@ fn main() {
     let aqm = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).join("../../aqm");
     let out = env::var("OUT_DIR").unwrap();
     let table = Path::new(&out).join("classes.c");
-    let (aqms, schedulers) = (
+    let (aqms, schedulers, coupled) = (
         entries(&aqm, "registry.h", "aqm_classes"),
         entries(&aqm, "schedulers.h", "aqm_schedulers"),
+        entries(&aqm, "coupled.h", "aqm_coupled"),
     );
     fs::write(
         &table,
         format!(
-            "{aqms}{schedulers}\
+            "{aqms}{schedulers}{coupled}\
              u32 aqm_settled(u32 verdict, const struct aqm_view *view)\n\
              {{\n\treturn aqm_settle((enum aqm_verdict)verdict, view);\n}}\n{}",
             agreement()

@@ -117,8 +117,12 @@ fn whole(link: &LinkSettings) -> u64 {
 /// Returns the memory of a link's queues without packets, bytes: each has an AQM, and a list that
 /// may once grow as long as the limit and then stays so.
 fn queues(link: &LinkSettings) -> u64 {
-    let state = link.aqm.start().state().len() as u64;
-    let scheduler = link.discipline.scheduler.configured();
+    let state = if link.aqm.class().is_coupled() {
+        0
+    } else {
+        link.aqm.start().state().len() as u64
+    };
+    let scheduler = link.in_lanes();
     let (queues, lists) = scheduler.map_or((1, 0), |scheduler| {
         let lanes = u64::from(Scheduler::lanes_of(scheduler));
         (lanes, lanes)

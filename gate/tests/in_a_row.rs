@@ -112,7 +112,7 @@ fn in_network(packets: &[Timed], links: [&Settings; 2]) -> String {
         delay_ns: 0,
         port: Some(Port {
             discipline: settings.forward.discipline.on(&settings.forward.buffer),
-            scheduler: settings.forward.discipline.scheduler.configured().cloned(),
+            scheduler: settings.forward.in_lanes().cloned(),
             aqm: AqmSource::Configured(settings.forward.aqm.clone()),
         }),
     };

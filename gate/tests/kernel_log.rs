@@ -12,7 +12,7 @@ use std::{
     path::Path,
 };
 
-use sluice_aqm::{Aqm, Running, Verdict, Victim, View};
+use sluice_aqm::{Running, Verdict, Victim, View};
 use sluice_ecn::Ecn;
 use sluice_gate::{cli::LinkOptions, packet::Held, settings::Settings};
 use sluice_queue::{Event, Observer, Queue};
@@ -255,7 +255,7 @@ fn compare(name: &str, lines: &[Line], settings: &Settings) -> Compared {
     let mut engine = Engine::new(settings, begin_ns);
     let discipline = &settings.forward.discipline;
     let victim: Victim = discipline.victim(&settings.forward.buffer).into();
-    let aqm = settings.forward.aqm.start();
+    let wants_candidate = settings.forward.aqm.class().functions().candidate;
     let is_start = |line: &Line| matches!(line.event.as_str(), "arrive" | "ask" | "salt");
     let mut calls: HashMap<usize, Vec<(&str, &Line)>> = HashMap::new();
     let (mut lost, mut found) = (Vec::new(), Compared::default());
@@ -264,7 +264,7 @@ fn compare(name: &str, lines: &[Line], settings: &Settings) -> Compared {
         let end = behind.iter().position(is_start).unwrap_or(behind.len());
         match line.event.as_str() {
             "salt" => engine.words.push_back(line.view.random),
-            "arrive" => engine.arrive(line, &behind[..end], victim, aqm.wants_candidate()),
+            "arrive" => engine.arrive(line, &behind[..end], victim, wants_candidate),
             "ask" => engine.ask(line, &behind[..end]),
             "lost" => lost.push((line.packet, line.verdict.unwrap())),
             "send" => found.sent += 1,

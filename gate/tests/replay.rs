@@ -3,7 +3,7 @@
 
 use std::{path::Path, sync::Arc, thread};
 
-use sluice_aqm::{AqmSource, NEVER, Verdict, View, all};
+use sluice_aqm::{AqmSource, NEVER, Verdict, View, all, coupled};
 use sluice_capture::Capture;
 use sluice_ecn::Ecn;
 use sluice_gate::{
@@ -130,7 +130,7 @@ fn beside_network<'a>(
     );
     let port = Port {
         discipline: discipline.on(buffer),
-        scheduler: discipline.scheduler.configured().cloned(),
+        scheduler: discipline.in_lanes(),
         aqm: AqmSource::Configured(aqm.clone()),
     };
     let plan = Plan {
@@ -193,6 +193,7 @@ fn cases() -> impl Iterator<Item = Settings> {
     });
     let aqms = all().iter();
     let each = aqms.flat_map(move |aqm| words.clone().map(move |words| (&*aqm.name, words)));
+    let each = each.chain(coupled().iter().map(|aqm| (&*aqm.name, ("tail", "fifo"))));
     each.enumerate()
         .map(|(number, (aqm, (victim, scheduler)))| {
             let mut given = table(&[("aqm", aqm), ("victim", victim)]);
@@ -203,7 +204,8 @@ fn cases() -> impl Iterator<Item = Settings> {
                     fields.set("queues", Value::Whole(16));
                 }
                 fields.set("scheduler", of_scheduler);
-                fields.set("ecn", Value::Switch(number % 2 == 1));
+                let marks = number % 2 == 1 || number >= all().len() * 3 * 4;
+                fields.set("ecn", Value::Switch(marks));
             }
             let discipline: Discipline = sluice_scenario::read(&given, Path::new("")).unwrap();
             Settings {
@@ -257,7 +259,7 @@ fn compare_case(capture: &Capture, settings: &Settings) -> Compared {
 fn compare(packets: usize) -> Compared {
     let capture = recorded(packets);
     let cases: Vec<Settings> = cases().collect();
-    assert_eq!(cases.len(), all().len() * 3 * 4);
+    assert_eq!(cases.len(), all().len() * 3 * 4 + coupled().len());
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let mut compared = Compared::default();
     thread::scope(|scope| {

@@ -83,6 +83,15 @@ pub(crate) fn functions(class: &Class) -> &str {
     class.base.as_deref().unwrap_or(&class.name)
 }
 
+/// Returns the name of a qdisc's scheduler: a coupled discipline is its own.
+pub(crate) fn scheduler_of<'a>(program: Program, class: &'a Class) -> Option<&'a str> {
+    match program {
+        Program::Judge => None,
+        Program::Qdisc { .. } if class.is_coupled() => Some(functions(class)),
+        Program::Qdisc { scheduler, .. } => scheduler,
+    }
+}
+
 /// Returns all files that the compiler gets: names and texts.
 pub(crate) fn files(program: Program, class: &Class) -> Vec<(String, &str)> {
     let given = HEADERS.iter().copied().chain(SHARED);
@@ -117,16 +126,15 @@ pub fn compile(program: Program, class: &Class) -> Result<Object, KernelError> {
     if program != Program::Judge && !has.occupancy {
         flags.extend(INLINED.map(str::to_owned));
     }
-    let (scheduler, has_log) = match program {
-        Program::Judge => (None, false),
-        Program::Qdisc { scheduler, log } => (scheduler, log),
-    };
+    let scheduler = scheduler_of(program, class);
+    let has_log = matches!(program, Program::Qdisc { log: true, .. });
     if let Some(scheduler) = scheduler {
         flags.push(format!("-DSCHEDULER={scheduler}"));
         flags.push(format!("-DSCHEDULER_HEADER=\"{scheduler}.h\""));
     }
     for (flag, given) in [
         ("-DLOGS", has_log),
+        ("-DCOUPLED", class.is_coupled()),
         ("-DHAS_DEPART", has.depart),
         ("-DHAS_TICK", has.tick),
         ("-DHAS_OCCUPANCY", has.occupancy),

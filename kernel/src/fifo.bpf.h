@@ -36,6 +36,8 @@ static INLINE u64 idle_since(const struct instance *instance, const struct lane 
 	return instance->ended_ns;
 }
 
+static INLINE void tick_together(struct instance *instance, u64 now_ns) {}
+
 static INLINE u32 classify(struct instance *instance, const struct waiting *arrived)
 {
 	return 0;

@@ -79,8 +79,10 @@ struct counts {
 
 /* A lane with its AQM; without a scheduler there is one. */
 struct lane {
+#ifndef COUPLED
 	union { u64 least; struct OF(_state) own; } state;
 	u64 tick_ns;		/* when the next tick is due */
+#endif
 #ifdef SCHEDULER
 	u64 edition;		/* of the settings with which its AQM started */
 	u64 idle_since_ns;	/* where nothing waits, and the link sends none of its packets */
@@ -97,6 +99,7 @@ struct lane {
 struct several {
 	union { u64 least; struct OF_SCHEDULER(_state) own; } state;
 	u64 begun_ns;		/* start of the AQMs with the present settings */
+	u64 tick_ns;		/* when the next tick of a coupled discipline is due */
 	u64 bytes;		/* that wait */
 	u32 serving;		/* number of the lane whose packet the link sends, plus 1; 0: none */
 	u32 unused;		/* first in the list of places that were used and are free */

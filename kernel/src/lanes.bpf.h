@@ -73,10 +73,16 @@ static INLINE void clear(u64 *words, u32 count)
 	}
 }
 
-/* All AQMs start at `now_ns`; bring_up_to_date() starts each one at its lane's next event. */
+/*
+ * All AQMs start at `now_ns`; bring_up_to_date() starts each one at its lane's next event. A coupled
+ * discipline keeps its state, and only its ticks start anew.
+ */
 static INLINE void begin_aqms(struct instance *instance, u32 packets, u64 now_ns)
 {
 	instance->several.begun_ns = now_ns;
+#ifdef COUPLED
+	instance->several.tick_ns = now_ns + OF(_tick_interval_ns)(&instance->wish.config.own);
+#endif
 }
 
 static INLINE void begin_empty(struct instance *instance, u64 now_ns)
@@ -99,6 +105,52 @@ static INLINE void begin_empty(struct instance *instance, u64 now_ns)
 	}
 }
 
+#ifdef COUPLED
+#define ARRIVE(instance, lane, view)                                                  \
+	OF(_arrive)(&(instance)->several.state.own, &(instance)->wish.config.own,     \
+		    lanes_of(instance), view)
+#define DEPART(instance, lane, view)                                                  \
+	OF(_depart)(&(instance)->several.state.own, &(instance)->wish.config.own,     \
+		    lanes_of(instance), view)
+
+/*
+ * Makes the ticks that were due since the last event. What waits does not change between events, so
+ * late ticks see the same lanes.
+ */
+VERIFIED_ONCE int tick_together(struct instance *instance, u64 now_ns)
+{
+	u64 interval_ns;
+	struct several *several;
+	struct aqm_view view;
+	struct lane *lane;
+
+	if (!instance)
+		return 0;
+	several = &instance->several;
+	interval_ns = OF(_tick_interval_ns)(&instance->wish.config.own);
+	lane = lane_at(instance, 0);
+	if (!lane || !interval_ns || now_ns < several->tick_ns)
+		return 0;
+	FOR_UP_TO(MOST_TICKS) {
+		if (now_ns < several->tick_ns)
+			break;
+		view = look(0, instance, lane, 0, several->tick_ns);
+		OF(_tick)(&several->state.own, &instance->wish.config.own, lanes_of(instance),
+			  &view);
+		log(instance, HAPPENED_TICK, 0, 0, 0, 0, &view);
+		several->tick_ns += interval_ns;
+	}
+	if (several->tick_ns <= now_ns)
+		several->tick_ns += ((now_ns - several->tick_ns) / interval_ns + 1) * interval_ns;
+	return 0;
+}
+
+/* All lanes have ticked already. */
+static INLINE void bring_up_to_date(struct instance *instance, struct lane *lane, u32 number,
+				    u64 now_ns) {}
+#else
+static INLINE void tick_together(struct instance *instance, u64 now_ns) {}
+
 /*
  * Starts the lane's AQM if it has not started since the last settings, and makes up for its ticks.
  */
@@ -117,6 +169,7 @@ VERIFIED_ONCE int bring_up_to_date(struct instance *instance, struct lane *lane,
 	make_up_ticks(0, instance, lane, number, now_ns);
 	return 0;
 }
+#endif
 
 /* The number of the lane that a packet joins. */
 static INLINE u32 classify(struct instance *instance, const struct waiting *arrived)
@@ -152,6 +205,7 @@ static INLINE void end_service(const struct Qdisc *sch, struct instance *instanc
 
 	if (!instance->several.serving)
 		return;
+	tick_together(instance, at_ns);
 	instance->several.serving = 0;
 	lane = lane_for(sch, instance, number, at_ns);
 	if (lane && !lane->scheduled.waits.packets)

@@ -7,7 +7,7 @@ use sluice_aqm::Class;
 
 use crate::{
     KernelError,
-    compile::{Object, Program, files, functions},
+    compile::{Object, Program, files, functions, scheduler_of},
     refusal::open,
 };
 
@@ -27,7 +27,8 @@ impl MadeOf {
     /// Returns what an object of this AQM must have recorded.
     pub fn new(program: Program, class: &Class) -> Self {
         let mut name = functions(class).to_owned();
-        if let Program::Qdisc { scheduler, log } = program {
+        if let Program::Qdisc { log, .. } = program {
+            let scheduler = scheduler_of(program, class);
             name += &scheduler.map_or_else(String::new, |scheduler| format!(" with {scheduler}"));
             name += if log { " with a log" } else { "" };
         }

@@ -7,7 +7,8 @@
  * Given by the compiler's command line: HEADER (the AQM's file), AQM (its name), SHA256 (of all
  * text), HAS_DEPART, HAS_TICK, HAS_OCCUPANCY if the AQM has these functions, WANTS_CANDIDATE,
  * WANTS_FLOW if the hash of a packet's flow is used, WANTS_TRAFFIC_CLASS if its DSCP or ECN
- * codepoint is, LOGS, and with a scheduler SCHEDULER_HEADER (its file) and SCHEDULER (its name).
+ * codepoint is, LOGS, and with a scheduler SCHEDULER_HEADER (its file) and SCHEDULER (its name). A
+ * coupled discipline is both AQM and scheduler, and COUPLED is defined.
  *
  * A kind of qdisc serves up to INSTANCES interfaces. Each has an entry of `instances`, with AQMs
  * and state of its own, and a part of the map `places`, in which its packets wait. The kernel holds
@@ -34,6 +35,13 @@
 #include "fifo.bpf.h"
 #endif
 #include "heeding.bpf.h"
+
+#ifndef COUPLED
+#define ARRIVE(instance, lane, view) \
+	OF(_arrive)(&(lane)->state.own, &(instance)->wish.config.own, view)
+#define DEPART(instance, lane, view) \
+	OF(_depart)(&(lane)->state.own, &(instance)->wish.config.own, view)
+#endif
 
 /* A shaped link that was late makes up for at most this time. */
 #define CATCH_UP_NS 10000000ULL
@@ -80,8 +88,7 @@ static INLINE enum aqm_verdict judge_arrival(struct Qdisc *sch, struct instance 
 		view.candidate_flow_hash = place ? place->waiting.flow_hash : 0;
 	}
 #endif
-	verdict = aqm_settle(OF(_arrive)(&lane->state.own, &instance->wish.config.own, &view),
-			     &view);
+	verdict = aqm_settle(ARRIVE(instance, lane, &view), &view);
 	count_verdict(sch, instance, verdict);
 	log(instance, HAPPENED_ARRIVE, number, arrived->packet, *candidate, verdict, &view);
 	return verdict;
@@ -167,6 +174,7 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	heed(instance, sch->q.qlen, now_ns);
 	if (!sch->q.qlen && now_ns >= instance->free_ns)
 		fall_idle(sch, instance);
+	tick_together(instance, now_ns);
 #ifdef WANTS_FLOW
 	arrived.flow_hash = bpf_skb_get_hash(skb);
 #endif
@@ -234,8 +242,7 @@ static INLINE enum aqm_verdict judge(struct Qdisc *sch, struct instance *instanc
 	show(&view, instance, waited);
 	view.random = draw_more(instance);
 	view.sojourn_ns = now_ns - waited->since_ns;
-	verdict = aqm_mark_instead(
-		OF(_depart)(&lane->state.own, &instance->wish.config.own, &view), &view);
+	verdict = aqm_mark_instead(DEPART(instance, lane, &view), &view);
 	if (verdict != AQM_ADMIT)
 		count_verdict(sch, instance, verdict);
 	log(instance, HAPPENED_DEPART, number, waited->packet, 0, verdict, &view);
@@ -315,6 +322,7 @@ SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
 	}
 	heed(instance, sch->q.qlen, now_ns);
 	log_time(instance, HAPPENED_ASK, 0, 0, 0, 0, now_ns, 0);
+	tick_together(instance, now_ns);
 	end_service(sch, instance, now_ns);
 	skb = leave(sch, instance, now_ns);
 #if defined(HAS_DEPART) || defined(SCHEDULER)

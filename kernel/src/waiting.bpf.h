@@ -14,6 +14,7 @@
  * - victim_lane(): the lane that loses a packet when the buffer is full
  * - next_lane(), serve(), sent(), end_service(), fall_idle(): for the link
  * - begin_aqms(), begin_empty(): start of an instance
+ * - tick_together(): the ticks of a coupled discipline
  */
 #ifndef SLUICEGATE_WAITING_BPF_H
 #define SLUICEGATE_WAITING_BPF_H
@@ -102,6 +103,7 @@ static INLINE void show(struct aqm_view *view, const struct instance *instance,
 	view->ecn_capable = can_be_marked(instance, waiting->traffic_class);
 }
 
+#ifndef COUPLED	/* lanes.bpf.h makes the ticks of all lanes together */
 /*
  * Makes the calls of tick() that were due since the last event. The waiting packets do not change
  * between events, so a late call sees the same queue.
@@ -127,6 +129,7 @@ static INLINE void make_up_ticks(const struct Qdisc *sch, struct instance *insta
 		lane->tick_ns += ((now_ns - lane->tick_ns) / interval_ns + 1) * interval_ns;
 #endif
 }
+#endif
 
 /* Tells the AQM that a packet is about to join the queue (`change` 1) or has left it (-1). */
 static INLINE void tell(const struct Qdisc *sch, struct instance *instance, struct lane *lane,
@@ -147,6 +150,7 @@ static INLINE void tell(const struct Qdisc *sch, struct instance *instance, stru
 #endif
 }
 
+#ifndef COUPLED
 /* Sets the state of an AQM to its start. */
 static INLINE void begin_aqm(const struct instance *instance, struct lane *lane, u64 now_ns)
 {
@@ -188,6 +192,7 @@ VERIFIED_ONCE int introduce(struct instance *instance, struct lane *lane, u32 fi
 	}
 	return 0;
 }
+#endif
 #endif
 
 /* Puts a packet, or null, into a place. Returns the packet that was there, or null. */

@@ -14,7 +14,7 @@ use crate::{
     params::{Param, ParamError, Scale, Value},
 };
 
-/// An AQM as its header describes it.
+/// An AQM, a scheduler or a coupled discipline as its header describes it.
 pub struct Class {
     /// The name in scenarios and on the command line.
     pub name: String,
@@ -173,11 +173,16 @@ impl Class {
         Some(format!("{}_{function}", self.name))
     }
 
+    /// True for a coupled discipline: it has lanes of its own and judges their packets.
+    pub fn is_coupled(&self) -> bool {
+        self.code.arrive_among.is_some()
+    }
+
     /// Returns which of the optional functions it has.
     pub fn functions(&self) -> Functions {
         Functions {
-            depart: self.code.depart.is_some(),
-            tick: self.code.tick.is_some(),
+            depart: self.code.depart.is_some() || self.is_coupled(),
+            tick: self.code.tick.is_some() || self.is_coupled(),
             occupancy: self.code.occupancy.is_some(),
             candidate: self.code.wants_candidate != 0,
         }
@@ -256,6 +261,8 @@ unsafe extern "C" {
     static aqm_classes: [*const CClass; 0];
     static aqm_schedulers_count: u64;
     static aqm_schedulers: [*const CClass; 0];
+    static aqm_coupled_count: u64;
+    static aqm_coupled: [*const CClass; 0];
 }
 
 /// # Safety
@@ -280,6 +287,18 @@ pub fn schedulers() -> &'static [Class] {
     static ALL: OnceLock<Vec<Class>> = OnceLock::new();
     // SAFETY: build.rs writes the array and its length.
     ALL.get_or_init(|| unsafe { read_all(aqm_schedulers.as_ptr(), aqm_schedulers_count) })
+}
+
+/// Returns every coupled discipline of `aqm/coupled.h`, in its order.
+pub fn coupled() -> &'static [Class] {
+    static ALL: OnceLock<Vec<Class>> = OnceLock::new();
+    // SAFETY: build.rs writes the array and its length.
+    ALL.get_or_init(|| unsafe { read_all(aqm_coupled.as_ptr(), aqm_coupled_count) })
+}
+
+/// Returns all that a scenario may name as its AQM: AQMs, then coupled disciplines.
+pub fn disciplines() -> impl Iterator<Item = &'static Class> {
+    all().iter().chain(coupled())
 }
 
 /// Returns the AQM of `aqm/registry.h` with this name.

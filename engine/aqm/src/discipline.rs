@@ -127,8 +127,12 @@ impl Memory {
         self.0.as_mut_ptr()
     }
 
+    pub fn as_ptr(&self) -> *const u64 {
+        self.0.as_ptr()
+    }
+
     /// Returns the first `count` bytes; `count` is at most what was asked for.
-    fn bytes(&self, count: u64) -> &[u8] {
+    pub fn bytes(&self, count: u64) -> &[u8] {
         // SAFETY: the words hold at least as many bytes as were asked for.
         unsafe { slice::from_raw_parts(self.0.as_ptr().cast(), count as usize) }
     }

@@ -30,7 +30,9 @@ mod source;
 #[cfg(unix)]
 mod trial;
 
-pub use class::{Class, Functions, LoadError, all, find, find_scheduler, schedulers};
+pub use class::{
+    Class, Functions, LoadError, all, coupled, disciplines, find, find_scheduler, schedulers,
+};
 #[cfg(unix)]
 pub use compile::adopt;
 pub use compile::compile;

@@ -1,14 +1,16 @@
-//! Schedulers of `aqm/`: they divide a queue into lanes, and choose the lane that sends next.
+//! Schedulers of `aqm/`: they divide a queue into lanes, and choose the lane that sends next. Coupled
+//! disciplines also judge the packets.
 
 use crate::{
     discipline::{Configured, Memory},
-    ffi::{CClass, CLanes, LaneView, View},
+    ffi::{CClass, CLanes, DecideAmong, LaneView, Verdict, View},
+    params::ONE,
 };
 
 /// The number of no lane: `AQM_NO_LANE`.
 const NO_LANE: u32 = u32::MAX;
 
-/// A scheduler with its state and its lanes. `aqm/scheduler.h` says what each function does.
+/// A scheduler or a coupled discipline with its state and its lanes. `aqm/scheduler.h` says what each function does.
 pub struct Scheduler {
     code: &'static CClass,
     configured: Configured,
@@ -124,6 +126,58 @@ impl Scheduler {
         let (state, config) = (self.state.as_mut_ptr().cast(), self.config());
         // SAFETY: state, config and lanes are this class's own.
         unsafe { victim(state, config, &mut self.all(), own as u32, bytes) as usize }
+    }
+
+    /// True if it judges the packets itself, as a coupled discipline; only then may the functions
+    /// below be called.
+    pub fn judges(&self) -> bool {
+        self.code.arrive_among.is_some()
+    }
+
+    /// Returns the verdict for an arriving packet, including overflow and marking.
+    pub fn arrive(&mut self, view: &View) -> Verdict {
+        self.decide(self.code.arrive_among, view)
+    }
+
+    /// Returns the verdict for a packet that leaves the queue: admit, mark or drop.
+    pub fn depart(&mut self, view: &View) -> Verdict {
+        self.decide(self.code.depart_among, view)
+    }
+
+    fn decide(&mut self, decide: Option<DecideAmong>, view: &View) -> Verdict {
+        let decide = decide.expect("a coupled discipline");
+        let (state, config) = (self.state.as_mut_ptr().cast(), self.config());
+        // SAFETY: state, config and lanes are this class's own.
+        let code = unsafe { decide(state, config, &mut self.all(), view) };
+        Verdict::from_code(code).expect("a verdict of enum aqm_verdict")
+    }
+
+    /// Called every [`Self::tick_interval_ns`].
+    pub fn tick(&mut self, view: &View) {
+        let tick = self.code.tick_among.expect("a coupled discipline");
+        let (state, config) = (self.state.as_mut_ptr().cast(), self.config());
+        // SAFETY: state, config and lanes are this class's own.
+        unsafe { tick(state, config, &mut self.all(), view) }
+    }
+
+    /// Returns the time between two ticks, ns; `None` if it has none.
+    pub fn tick_interval_ns(&self) -> Option<u64> {
+        let interval = self.code.tick_interval_ns?;
+        // SAFETY: the config is this class's own.
+        let interval = unsafe { interval(self.config()) };
+        (interval > 0).then_some(interval)
+    }
+
+    /// Returns its present drop probability; `None` if it has no such function.
+    pub fn probability(&self) -> Option<f64> {
+        let probability = self.code.probability?;
+        // SAFETY: state and config are this class's own.
+        Some(unsafe { probability(self.state.as_ptr().cast(), self.config()) } as f64 / ONE as f64)
+    }
+
+    /// Returns the bytes of `struct X_state`.
+    pub fn state(&self) -> &[u8] {
+        self.state.bytes(self.code.state_size)
     }
 
     fn config(&self) -> *const std::ffi::c_void {

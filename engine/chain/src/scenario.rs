@@ -29,6 +29,12 @@ impl Plan {
                 discipline.scheduler.kind()
             );
         }
+        if let Some(aqm) = discipline.in_lanes() {
+            refuse!(
+                "{} has no exact chain: it has several queues",
+                aqm.class().name
+            );
+        }
         if scenario.queue.limit_bytes.is_some() {
             refuse!("queue.limit_bytes has no exact chain: it counts packets");
         }

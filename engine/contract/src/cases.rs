@@ -4,7 +4,7 @@
 use std::{iter, iter::repeat_n, sync::Arc};
 
 use rand::Rng;
-use sluice_aqm::{Class, Configured, Discipline, Value, Victim, all, schedulers};
+use sluice_aqm::{Class, Configured, Discipline, Value, Victim, all, coupled, schedulers};
 use sluice_ecn::Ecn;
 use sluice_queue::datagram_flow_hash;
 use sluice_random::{Stream, stream};
@@ -120,7 +120,7 @@ fn arrivals(bursts: usize, random: &mut Stream) -> Arc<[Arrival]> {
 }
 
 /// Parameters for a link that needs about 0.3 s for a packet, with a buffer of 12 packets.
-const NEAR: [(&str, f64); 22] = [
+const NEAR: [(&str, f64); 25] = [
     ("min_th", 2.0),
     ("max_th", 8.0),
     ("max_p", 0.3),
@@ -143,11 +143,16 @@ const NEAR: [(&str, f64); 22] = [
     ("d2", 0.02),
     ("freeze_time", 0.4),
     ("mean_packet_bytes", 250.0),
+    ("step", 0.6),
+    ("range", 2.0),
+    ("mtu_bytes", 250.0),
 ];
 
-/// Returns the AQM with those parameters of `NEAR` that it has and accepts.
-fn near(class: &'static Class) -> Configured {
-    let mut given: Vec<(String, Value)> = Vec::new();
+/// Returns the AQM with those parameters of `NEAR` that it has and accepts, and with these words.
+fn near(class: &'static Class, words: &[(&str, &str)]) -> Configured {
+    let words = words.iter();
+    let words = words.map(|(name, word)| ((*name).to_owned(), Value::Word((*word).to_owned())));
+    let mut given: Vec<(String, Value)> = words.collect();
     for (name, value) in NEAR {
         given.push((name.to_owned(), Value::Number(value)));
         if Configured::new(class, &given).is_err() {
@@ -179,7 +184,7 @@ fn every_scheduler() -> Vec<Option<Configured>> {
 pub fn long(class: &'static Class, bursts: usize) -> Case {
     Case {
         name: class.name.clone(),
-        aqm: near(class),
+        aqm: near(class, &[]),
         discipline: Discipline {
             limit: LIMIT,
             limit_bytes: None,
@@ -192,8 +197,43 @@ pub fn long(class: &'static Class, bursts: usize) -> Case {
     }
 }
 
-/// Returns every case, one AQM after the other.
+/// Words of the parameters of coupled disciplines.
+pub const COUPLED: [&[(&str, &str)]; 3] = [
+    &[],
+    &[("like", "rfc")],
+    &[("order", "shifted"), ("overload", "overflow")],
+];
+
+/// Returns every case, one AQM after the other, then those of coupled disciplines.
 pub fn cases() -> impl Iterator<Item = Case> {
+    of_aqms().chain(of_coupled())
+}
+
+fn of_coupled() -> impl Iterator<Item = Case> {
+    let aqms = coupled().iter();
+    let aqms = aqms.flat_map(|class| COUPLED.map(|words| near(class, words)));
+    aqms.flat_map(|aqm| {
+        let victims = [Victim::Tail, Victim::Front, Victim::Random];
+        victims
+            .into_iter()
+            .zip(1..)
+            .map(move |(victim, seed)| Case {
+                name: format!("{aqm:?} {victim:?}"),
+                aqm: aqm.clone(),
+                discipline: Discipline {
+                    limit: LIMIT,
+                    limit_bytes: (seed == 1).then_some(LIMIT_BYTES),
+                    victim,
+                    ecn: true,
+                },
+                scheduler: Some(aqm.clone()),
+                arrivals: arrivals(BURSTS, &mut stream(seed, "arrivals", 0)),
+                seed,
+            })
+    })
+}
+
+fn of_aqms() -> impl Iterator<Item = Case> {
     let victims = [Victim::Tail, Victim::Front, Victim::Random];
     let queues = victims.into_iter().flat_map(move |victim| {
         every_scheduler().into_iter().flat_map(move |scheduler| {
@@ -212,7 +252,7 @@ pub fn cases() -> impl Iterator<Item = Case> {
     });
     let queues: Arc<[(Discipline, Option<Configured>)]> = queues.collect();
     all().iter().flat_map(move |class| {
-        let (aqm, queues) = (near(class), Arc::clone(&queues));
+        let (aqm, queues) = (near(class, &[]), Arc::clone(&queues));
         (0..queues.len())
             .zip(repeat_n(aqm, queues.len()))
             .map(move |(place, aqm)| {

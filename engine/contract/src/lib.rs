@@ -15,6 +15,6 @@ mod link;
 mod vectors;
 
 pub use calls::{Call, Calls};
-pub use cases::{Arrival, Case, SLOT_NS, SLOTS_PER_UNIT, UNIT_BYTES, cases, long};
+pub use cases::{Arrival, COUPLED, Case, SLOT_NS, SLOTS_PER_UNIT, UNIT_BYTES, cases, long};
 pub use link::{Plain, drive, log};
 pub use vectors::{LEAST, Vector, judgements, vectors};

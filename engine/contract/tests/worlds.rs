@@ -2,8 +2,8 @@
 
 use std::{borrow::Cow, collections::BTreeMap, io::Write, sync::Arc};
 
-use sluice_aqm::{AqmSource, all};
-use sluice_contract::{Arrival, Case, SLOT_NS, SLOTS_PER_UNIT, UNIT_BYTES, cases, log};
+use sluice_aqm::{AqmSource, all, coupled};
+use sluice_contract::{Arrival, COUPLED, Case, SLOT_NS, SLOTS_PER_UNIT, UNIT_BYTES, cases, log};
 use sluice_network::{Group, Link, NEVER, Port, Recording, Replay, Source, Topology};
 use sluice_queue::{DecisionLog, columns};
 use sluice_slotted::{Arrivals, Service};
@@ -169,7 +169,8 @@ fn every_world_decides_alike() {
          decisions each in the plain link and {} worlds, no difference: {counts:?}",
         WORLDS.len()
     );
-    assert_eq!(combinations, all().len() * 3 * 2 * 2 * 4);
+    let of_coupled = coupled().len() * COUPLED.len() * 3;
+    assert_eq!(combinations, all().len() * 3 * 2 * 2 * 4 + of_coupled);
     // every event is frequent, and every AQM except drop-tail drops or marks by itself
     for (event, verdict) in [
         ("arrive", "ADMIT"),
@@ -190,7 +191,8 @@ fn every_world_decides_alike() {
     ] {
         assert!(counts[&(event, verdict)] > 500, "{event} {verdict}");
     }
-    assert_eq!(acting.len(), all().len() - 1, "{acting:?}");
+    let disciplines = all().len() + coupled().len();
+    assert_eq!(acting.len(), disciplines - 1, "{acting:?}");
     assert!(acting.values().all(|count| *count > 300), "{acting:?}");
 }
 

@@ -149,6 +149,7 @@ impl Port {
             series.average.extend(aqm.average());
             series.probability.extend(aqm.probability());
         }
+        series.probability.extend(self.queue.coupled_probability());
     }
 
     /// Returns what can be seen of it now.

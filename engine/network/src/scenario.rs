@@ -54,9 +54,12 @@ impl Plan {
             let own = scenario.own_discipline(link);
             let aqm = own.map_or(Ok(compared.clone()), &aqms)?;
             let discipline = own.unwrap_or(discipline);
+            if let Some(what) = discipline.unfit(scenario.buffer(link)) {
+                return Err(NetworkError(format!("{}: {what}", discipline.name())));
+            }
             Ok::<_, NetworkError>(Port {
                 discipline: discipline.on(scenario.buffer(link)),
-                scheduler: discipline.scheduler.configured().cloned(),
+                scheduler: discipline.in_lanes(),
                 aqm,
             })
         };

@@ -137,6 +137,12 @@ impl PyClass {
         &self.0.library
     }
 
+    /// True if it has queues of its own, all of which it judges: it takes no scheduler.
+    #[getter]
+    fn coupled(&self) -> bool {
+        self.0.is_coupled()
+    }
+
     /// A function of a user's AQM in which a thread is now, such as `mine_arrive`.
     #[getter]
     fn inside(&self) -> Option<String> {
@@ -194,6 +200,9 @@ impl PyConfigured {
         queue: PyReadonlyArray1<'py, u32>,
         interval_ns: u64,
     ) -> Option<Bound<'py, PyArray1<f64>>> {
+        if self.0.class().is_coupled() {
+            return None;
+        }
         let mut running = self.0.start();
         let mut view = View {
             limit_packets: u32::MAX,
@@ -217,7 +226,7 @@ impl PyConfigured {
 /// Every AQM of the package.
 #[pyfunction]
 fn aqm_classes() -> Vec<PyClass> {
-    sluice_aqm::all().iter().map(PyClass).collect()
+    sluice_aqm::disciplines().map(PyClass).collect()
 }
 
 /// The AQM with this name, or the one in a C header (a path that ends in `.h`).

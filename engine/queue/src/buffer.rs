@@ -4,10 +4,11 @@ use sluice_aqm::{Aqm, Configured, Discipline, Verdict, Victim};
 
 use crate::{
     below,
-    lane::Lane,
+    lane::{Lane, Wants},
     observer::{Event, Observer},
     packet::{Packet, Waiting},
     schedule::{Schedule, Several},
+    state::LaneState,
 };
 
 /// The lanes of one link. [`Queue`](crate::Queue) documents the functions.
@@ -15,18 +16,28 @@ pub struct Buffer<P, A, S: Schedule> {
     limit: u32,
     limit_bytes: u64,
     pub victim: Victim,
-    pub lanes: S::Lanes<Lane<P, A>>,
-    schedule: S,
+    pub lanes: S::Lanes<Lane<P>>,
+    /// The AQM of each lane; none if `schedule` judges the packets of all.
+    pub aqms: S::Lanes<A>,
+    pub schedule: S,
     pub verdicts: [u64; Verdict::COUNT],
 }
 
 impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
-    pub fn new(discipline: Discipline, schedule: S, lane: impl Fn(u32) -> Lane<P, A>) -> Self {
+    pub fn new(
+        discipline: Discipline,
+        schedule: S,
+        start_aqm: impl Fn() -> A,
+        lane: impl Fn(u32, Wants) -> Lane<P>,
+    ) -> Self {
+        let aqms = schedule.aqms(start_aqm);
+        let wants = schedule.wants(aqms.as_ref());
         Self {
             limit: discipline.limit,
             limit_bytes: discipline.limit_bytes.unwrap_or(u64::MAX),
             victim: discipline.victim,
-            lanes: schedule.lanes(lane),
+            lanes: schedule.lanes(|number| lane(number, wants)),
+            aqms,
             schedule,
             verdicts: [0; Verdict::COUNT],
         }
@@ -45,10 +56,34 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         self.limit = discipline.limit;
         self.limit_bytes = discipline.limit_bytes.unwrap_or(u64::MAX);
         self.victim = discipline.victim;
-        let (_, held_bytes) = self.held();
         for lane in self.lanes.as_mut() {
-            lane.retune(discipline, (now_ns, held_bytes), keep, start);
+            lane.retune(discipline);
         }
+        let (_, held_bytes) = self.held();
+        for number in 0..self.aqms.as_ref().len() {
+            if keep(&mut self.aqms.as_mut()[number]) {
+                continue;
+            }
+            let aqm = start();
+            let lane = &mut self.lanes.as_mut()[number];
+            let others_bytes = held_bytes - lane.bytes();
+            let waiting = lane.restart(Wants::of(&aqm));
+            self.aqms.as_mut()[number] = aqm;
+            for waiting in waiting {
+                let own_bytes = self.lanes.as_ref()[number].bytes();
+                self.rejoin(now_ns, number, waiting, others_bytes + own_bytes);
+            }
+        }
+    }
+
+    /// Adds a packet to a lane in which, or in another, it has waited under another AQM.
+    /// `held_bytes` wait in all lanes.
+    fn rejoin(&mut self, now_ns: u64, own: usize, waiting: Waiting<P>, held_bytes: u64) {
+        let lane = &mut self.lanes.as_mut()[own];
+        if lane.show_change(now_ns, &waiting.packet, held_bytes) {
+            self.aqms.as_mut()[own].occupancy(lane.view(), 1);
+        }
+        lane.push(waiting.since_ns, waiting.packet);
     }
 
     /// Takes over what waited, and was decided, under another scheduler, in the order of arrival.
@@ -68,8 +103,8 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         for waiting in waiting {
             let own = self.schedule.classify(now_ns, &waiting.packet, random);
             let (_, held_bytes) = self.held();
-            let lane = &mut self.lanes.as_mut()[own];
-            lane.rejoin(now_ns, waiting, held_bytes);
+            self.rejoin(now_ns, own, waiting, held_bytes);
+            let lane = &self.lanes.as_ref()[own];
             self.schedule.join(own, lane, waiting.packet.bytes());
         }
         for lane in self.lanes.as_mut() {
@@ -86,6 +121,20 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         self.schedule.held(self.lanes.as_ref())
     }
 
+    /// Returns what can be seen of each lane now.
+    pub fn states(&self) -> Vec<LaneState> {
+        let lane = |(number, lane): (usize, &Lane<P>)| {
+            let aqm = self.aqms.as_ref().get(number);
+            LaneState {
+                packets: lane.packets(),
+                bytes: lane.bytes(),
+                average: aqm.and_then(Aqm::average),
+                probability: aqm.map_or_else(|| self.schedule.probability(), Aqm::probability),
+            }
+        };
+        self.lanes.as_ref().iter().enumerate().map(lane).collect()
+    }
+
     #[inline]
     fn has_room(&self, bytes: u32) -> bool {
         let (held, held_bytes) = self.held();
@@ -96,8 +145,10 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
     pub fn tick(&mut self, now_ns: u64, observer: &mut impl Observer<P>) {
         let (_, held_bytes) = self.held();
         for (number, lane) in self.lanes.as_mut().iter_mut().enumerate() {
-            lane.tick(now_ns, held_bytes);
-            observer.note(now_ns, number, Event::Tick(lane.view()));
+            lane.show_tick(now_ns, held_bytes);
+            if self.schedule.tick(self.aqms.as_mut(), number, lane.view()) {
+                observer.note(now_ns, number, Event::Tick(lane.view()));
+            }
         }
     }
 
@@ -114,7 +165,8 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         let full = !self.has_room(packet.bytes());
         let (_, held_bytes) = self.held();
         let lane = &mut self.lanes.as_mut()[own];
-        let verdict = lane.judge(now_ns, packet, full, held_bytes, random);
+        lane.show_arrival(now_ns, packet, full, held_bytes, random);
+        let verdict = self.schedule.arrive(self.aqms.as_mut(), own, lane.view());
         observer.note(now_ns, own, Event::Arrive(lane.view(), verdict));
         self.verdicts[verdict as usize] += 1;
         verdict
@@ -144,8 +196,11 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         }
         let (_, held_bytes) = self.held();
         let lane = &mut self.lanes.as_mut()[own];
-        let told = lane.tell(now_ns, &packet, held_bytes, 1);
-        observer.note(now_ns, own, Event::Join(told));
+        let told = lane.show_change(now_ns, &packet, held_bytes);
+        if told {
+            self.aqms.as_mut()[own].occupancy(lane.view(), 1);
+        }
+        observer.note(now_ns, own, Event::Join(told.then(|| lane.view())));
         lane.push(now_ns, packet);
         self.schedule.join(own, lane, packet.bytes());
         verdict
@@ -226,8 +281,11 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         self.schedule.leave(lane, from, victim.bytes());
         let (_, held_bytes) = self.held();
         let from = &mut self.lanes.as_mut()[lane];
-        let told = from.tell(now_ns, &victim, held_bytes, -1);
-        observer.note(now_ns, lane, Event::Leave(index, told));
+        let told = from.show_change(now_ns, &victim, held_bytes);
+        if told {
+            self.aqms.as_mut()[lane].occupancy(from.view(), -1);
+        }
+        observer.note(now_ns, lane, Event::Leave(index, told.then(|| from.view())));
         observer.note(now_ns, lane, Event::LoseLeft(why));
         observer.lost(victim, why);
     }
@@ -248,9 +306,13 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
             self.schedule.leave(next, lane, head.packet.bytes());
             let (_, held_bytes) = self.schedule.held(lanes);
             let lane = &mut lanes[next];
-            let told = lane.tell(now_ns, &head.packet, held_bytes, -1);
-            observer.note(now_ns, next, Event::Leave(0, told));
-            if let Some(verdict) = lane.judge_departure(now_ns, &head, held_bytes, random) {
+            let told = lane.show_change(now_ns, &head.packet, held_bytes);
+            if told {
+                self.aqms.as_mut()[next].occupancy(lane.view(), -1);
+            }
+            observer.note(now_ns, next, Event::Leave(0, told.then(|| lane.view())));
+            if lane.show_departure(now_ns, &head, held_bytes, random) {
+                let verdict = self.schedule.depart(self.aqms.as_mut(), next, lane.view());
                 observer.note(now_ns, next, Event::Depart(lane.view(), verdict));
                 if verdict != Verdict::Admit {
                     self.verdicts[verdict as usize] += 1;

@@ -1,6 +1,6 @@
-//! One of a link's queues, with its AQM.
+//! One of a link's queues, with what is shown to its AQM.
 
-use sluice_aqm::{Aqm, Discipline, Verdict, View};
+use sluice_aqm::{Aqm, Discipline, View};
 
 use crate::{
     below,
@@ -8,12 +8,34 @@ use crate::{
     packet::{Packet, Waiting},
 };
 
-pub struct Lane<P, A> {
+/// What an AQM wants to be asked or told, besides arrivals and ticks.
+#[derive(Clone, Copy)]
+pub struct Wants {
+    pub departures: bool,
+    pub occupancy: bool,
+    pub candidate: bool,
+}
+
+impl Wants {
+    /// What a coupled discipline wants.
+    pub const COUPLED: Self = Self {
+        departures: true,
+        occupancy: false,
+        candidate: false,
+    };
+
+    pub fn of(aqm: &impl Aqm) -> Self {
+        Self {
+            departures: aqm.watches_departures(),
+            occupancy: aqm.watches_occupancy(),
+            candidate: aqm.wants_candidate(),
+        }
+    }
+}
+
+pub struct Lane<P> {
     waiting: Fifo<Waiting<P>>,
-    aqm: A,
-    watches_departures: bool,
-    watches_occupancy: bool,
-    wants_candidate: bool,
+    wants: Wants,
     ecn: bool,
     /// True while the link sends a packet of this lane.
     serving: bool,
@@ -24,7 +46,7 @@ pub struct Lane<P, A> {
     view: View,
 }
 
-impl<P: Packet, A> Lane<P, A> {
+impl<P: Packet> Lane<P> {
     #[inline]
     pub fn packets(&self) -> u32 {
         self.view.queue_packets
@@ -41,20 +63,11 @@ impl<P: Packet, A> Lane<P, A> {
         self.waiting.get(0)
     }
 
-    pub fn aqm(&self) -> &A {
-        &self.aqm
-    }
-}
-
-impl<P: Packet, A: Aqm> Lane<P, A> {
     /// Returns an empty lane; `number` is its place among all lanes.
-    pub fn new(number: u32, aqm: A, limit_packets: u32, rate_bps: u64, ecn: bool) -> Self {
+    pub fn new(number: u32, wants: Wants, limit_packets: u32, rate_bps: u64, ecn: bool) -> Self {
         Self {
             waiting: Fifo::new(),
-            watches_departures: aqm.watches_departures(),
-            watches_occupancy: aqm.watches_occupancy(),
-            wants_candidate: aqm.wants_candidate(),
-            aqm,
+            wants,
             ecn,
             serving: false,
             candidate: None,
@@ -68,45 +81,22 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         }
     }
 
-    /// Goes on under another discipline. `keep` gives the AQM new parameters, or returns false; then
-    /// one of `start` takes its place, and what waits stays. `held_bytes` wait in all lanes.
-    pub fn retune(
-        &mut self,
-        discipline: &Discipline,
-        (now_ns, held_bytes): (u64, u64),
-        keep: &impl Fn(&mut A) -> bool,
-        start: &impl Fn() -> A,
-    ) {
+    /// Goes on with another limit and with marking or without.
+    pub fn retune(&mut self, discipline: &Discipline) {
         self.view.limit_packets = discipline.limit;
         self.ecn = discipline.ecn;
-        if !keep(&mut self.aqm) {
-            let others_bytes = held_bytes - self.bytes();
-            let (waiting, idle_since_ns) = (self.waiting.take(), self.view.idle_since_ns);
-            let mut fresh = Self::new(
-                self.view.lane,
-                start(),
-                discipline.limit,
-                self.view.rate_bps,
-                self.ecn,
-            );
-            fresh.serving = self.serving;
-            fresh.view.idle = self.view.idle;
-            fresh.view.idle_since_ns = idle_since_ns;
-            *self = fresh;
-            for waiting in waiting {
-                self.rejoin(now_ns, waiting, others_bytes + self.bytes());
-            }
-        }
     }
 
-    /// Adds a packet that has waited before under another AQM.
-    pub fn rejoin(&mut self, now_ns: u64, waiting: Waiting<P>, buffer_bytes: u64) {
-        self.tell(now_ns, &waiting.packet, buffer_bytes, 1);
-        self.push(waiting.since_ns, waiting.packet);
+    /// Gets another AQM, which must be told of the packets that waited: returns them, and is empty.
+    pub fn restart(&mut self, wants: Wants) -> impl Iterator<Item = Waiting<P>> + use<P> {
+        self.wants = wants;
+        self.candidate = None;
+        self.take_all()
     }
 
     /// Takes out all waiting packets.
-    pub fn take_all(&mut self) -> impl Iterator<Item = Waiting<P>> + use<P, A> {
+    pub fn take_all(&mut self) -> impl Iterator<Item = Waiting<P>> + use<P> {
+        self.hold(0, 0);
         self.waiting.take()
     }
 
@@ -129,7 +119,7 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
 
     /// True if the AQM needs more than arrivals and ticks.
     pub fn asks_more(&self) -> bool {
-        self.watches_departures || self.watches_occupancy || self.wants_candidate
+        self.wants.departures || self.wants.occupancy || self.wants.candidate
     }
 
     #[inline]
@@ -146,23 +136,22 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         self.view.traffic_class = packet.traffic_class();
     }
 
-    /// Returns the settled verdict for an arriving packet. `buffer_bytes` wait in all lanes, here
-    /// and in the other functions.
+    /// Makes the view of an arriving packet. `buffer_bytes` wait in all lanes, here and in the other
+    /// functions.
     #[inline]
-    pub fn judge(
+    pub fn show_arrival(
         &mut self,
         now_ns: u64,
         packet: &P,
         full: bool,
         buffer_bytes: u64,
         random: &mut impl FnMut() -> u64,
-    ) -> Verdict {
+    ) {
         self.show(now_ns, packet, buffer_bytes, random());
         self.view.full = u8::from(full);
-        if self.wants_candidate {
+        if self.wants.candidate {
             self.draw_candidate(random);
         }
-        self.aqm.arrive(&self.view)
     }
 
     fn draw_candidate(&mut self, random: &mut impl FnMut() -> u64) {
@@ -180,22 +169,14 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         self.candidate.take()
     }
 
-    /// Tells an AQM that follows the occupancy that a packet is about to join the waiting packets
-    /// (`change` = 1) or has left them (-1). Returns the view that it got.
+    /// Makes the view for an AQM that follows the occupancy, of a packet that is about to join the
+    /// waiting packets or has left them. Returns false if the AQM does not follow it.
     #[inline]
-    pub fn tell(
-        &mut self,
-        now_ns: u64,
-        packet: &P,
-        buffer_bytes: u64,
-        change: i64,
-    ) -> Option<&View> {
-        if !self.watches_occupancy {
-            return None;
+    pub fn show_change(&mut self, now_ns: u64, packet: &P, buffer_bytes: u64) -> bool {
+        if self.wants.occupancy {
+            self.show(now_ns, packet, buffer_bytes, 0);
         }
-        self.show(now_ns, packet, buffer_bytes, 0);
-        self.aqm.occupancy(&self.view, change);
-        Some(&self.view)
+        self.wants.occupancy
     }
 
     #[inline]
@@ -241,22 +222,21 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         self.view.idle_since_ns = 0;
     }
 
-    /// Returns the verdict for the packet that `pop` returned: admit, mark or drop; `None` if the
-    /// AQM does not judge departures.
+    /// Makes the view of the packet that `pop` returned. Returns false if the AQM does not judge
+    /// departures.
     #[inline]
-    pub fn judge_departure(
+    pub fn show_departure(
         &mut self,
         now_ns: u64,
         head: &Waiting<P>,
         buffer_bytes: u64,
         random: &mut impl FnMut() -> u64,
-    ) -> Option<Verdict> {
-        if !self.watches_departures {
-            return None;
+    ) -> bool {
+        if self.wants.departures {
+            self.show(now_ns, &head.packet, buffer_bytes, random());
+            self.view.sojourn_ns = now_ns - head.since_ns;
         }
-        self.show(now_ns, &head.packet, buffer_bytes, random());
-        self.view.sojourn_ns = now_ns - head.since_ns;
-        Some(self.aqm.depart(&self.view))
+        self.wants.departures
     }
 
     /// Notes that the packet that the link took, if any, is sent or was dropped.
@@ -281,11 +261,8 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         self.view.rate_bps = rate_bps;
     }
 
-    pub fn tick_interval_ns(&self) -> Option<u64> {
-        self.aqm.tick_interval_ns()
-    }
-
-    pub fn tick(&mut self, now_ns: u64, buffer_bytes: u64) {
+    /// Makes the view of a tick.
+    pub fn show_tick(&mut self, now_ns: u64, buffer_bytes: u64) {
         self.view = View {
             now_ns,
             buffer_bytes,
@@ -299,6 +276,5 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
             traffic_class: 0,
             ..self.view
         };
-        self.aqm.tick(&self.view);
     }
 }

@@ -7,8 +7,8 @@ use crate::{
     lane::Lane,
     observer::Observer,
     packet::{Packet, Waiting},
-    schedule::{Fifo, Several},
-    state::{LaneState, QueueState},
+    schedule::{Fifo, Schedule, Several},
+    state::QueueState,
 };
 
 /// The packets that wait before one link, and the rules for them.
@@ -32,7 +32,8 @@ macro_rules! with_buffer {
 
 impl<P: Packet, A: Aqm> Queue<P, A> {
     /// Returns an empty queue before an idle link of `rate_bps` bits/s; without a scheduler it is
-    /// first in, first out. `start_aqm` makes an AQM for each of the scheduler's queues.
+    /// first in, first out. `start_aqm` makes an AQM for each of the scheduler's queues; none for
+    /// those of a coupled discipline, which takes the place of the scheduler.
     ///
     /// # Panics
     /// If `scheduler` is an AQM.
@@ -42,23 +43,14 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         start_aqm: impl Fn() -> A,
         rate_bps: u64,
     ) -> Self {
-        let lane = |number| {
-            Lane::new(
-                number,
-                start_aqm(),
-                discipline.limit,
-                rate_bps,
-                discipline.ecn,
-            )
-        };
+        let lane =
+            |number, wants| Lane::new(number, wants, discipline.limit, rate_bps, discipline.ecn);
         Self(match scheduler.map(Several::new) {
-            None => Shape::Fifo(Buffer::new(discipline, Fifo, lane)),
-            Some(several) => Shape::Several(Box::new(Buffer::new(discipline, several, lane))),
+            None => Shape::Fifo(Buffer::new(discipline, Fifo, start_aqm, lane)),
+            Some(several) => {
+                Shape::Several(Box::new(Buffer::new(discipline, several, start_aqm, lane)))
+            }
         })
-    }
-
-    fn lanes(&self) -> &[Lane<P, A>] {
-        with_buffer!(&self.0, buffer => buffer.lanes.as_ref())
     }
 
     /// Returns the number of waiting packets, without the one that the link sends.
@@ -75,23 +67,24 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
 
     /// Returns what can be seen of it now.
     pub fn state(&self) -> QueueState {
-        let lane = |lane: &Lane<P, A>| LaneState {
-            packets: lane.packets(),
-            bytes: lane.bytes(),
-            average: lane.aqm().average(),
-            probability: lane.aqm().probability(),
-        };
         QueueState {
             packets: self.packets() as u32,
             bytes: self.bytes(),
             verdicts: *self.verdicts(),
-            lanes: self.lanes().iter().map(lane).collect(),
+            lanes: with_buffer!(&self.0, buffer => buffer.states()),
         }
     }
 
-    /// Returns the AQM of each of the scheduler's queues; with `Fifo` there is one.
+    /// Returns the AQM of each of the scheduler's queues; without a scheduler there is one, with a
+    /// coupled discipline there is none.
     pub fn aqms(&self) -> impl Iterator<Item = &A> {
-        self.lanes().iter().map(Lane::aqm)
+        let aqms: &[A] = with_buffer!(&self.0, buffer => buffer.aqms.as_ref());
+        aqms.iter()
+    }
+
+    /// Returns the drop probability of a coupled discipline, if it tells it.
+    pub fn coupled_probability(&self) -> Option<f64> {
+        with_buffer!(&self.0, buffer => buffer.schedule.probability())
     }
 
     /// Returns how often each verdict was given: one for every arrival, and one more for every
@@ -135,7 +128,7 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
             });
             return;
         }
-        let rate_bps = self.lanes()[0].view().rate_bps;
+        let rate_bps = with_buffer!(&self.0, buffer => buffer.lanes.as_ref()[0].view().rate_bps);
         let new = Self::new(discipline, scheduler, start_aqm, rate_bps);
         let mut old = std::mem::replace(self, new);
         with_buffer!(&mut self.0, buffer => with_buffer!(&mut old.0, old => {
@@ -147,14 +140,14 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
     /// may divide by it, so an outage is shown as 1 bit/s.
     pub fn set_rate(&mut self, rate_bps: u64) {
         with_buffer!(&mut self.0, buffer => {
-            let lanes: &mut [Lane<P, A>] = buffer.lanes.as_mut();
+            let lanes: &mut [Lane<P>] = buffer.lanes.as_mut();
             lanes.iter_mut().for_each(|lane| lane.set_rate(rate_bps.max(1)));
         });
     }
 
     /// Returns the time between two calls of [`Queue::tick`], ns; `None`: it is never called.
     pub fn tick_interval_ns(&self) -> Option<u64> {
-        self.lanes()[0].tick_interval_ns()
+        with_buffer!(&self.0, buffer => buffer.schedule.tick_interval_ns(buffer.aqms.as_ref()))
     }
 
     /// Calls `tick` of every AQM.

@@ -1,8 +1,11 @@
-//! Chooses the lane that a packet joins, and the lane that sends next.
+//! Chooses the lane that a packet joins, the lane that sends next, and who judges packets.
 
-use sluice_aqm::{Configured, LaneView, Scheduler, View};
+use sluice_aqm::{Aqm, Configured, LaneView, Scheduler, Verdict, View};
 
-use crate::{lane::Lane, packet::Packet};
+use crate::{
+    lane::{Lane, Wants},
+    packet::Packet,
+};
 
 /// Decides about the lanes of a buffer.
 pub trait Schedule {
@@ -13,7 +16,7 @@ pub trait Schedule {
     fn lanes<T>(&self, lane: impl Fn(u32) -> T) -> Self::Lanes<T>;
 
     /// Returns the packets and the bytes that wait in all lanes.
-    fn held<P: Packet, A>(&self, lanes: &[Lane<P, A>]) -> (u32, u64);
+    fn held<P: Packet>(&self, lanes: &[Lane<P>]) -> (u32, u64);
 
     /// Returns the lane that a packet joins.
     fn classify(
@@ -24,14 +27,14 @@ pub trait Schedule {
     ) -> usize;
 
     /// Notes that a packet of `bytes` has joined a lane, which is then `lane`.
-    fn join<P: Packet, A>(&mut self, number: usize, lane: &Lane<P, A>, bytes: u32);
+    fn join<P: Packet>(&mut self, number: usize, lane: &Lane<P>, bytes: u32);
 
     /// Notes that a packet of `bytes` has left a lane, which is then `lane`.
-    fn leave<P: Packet, A>(&mut self, number: usize, lane: &Lane<P, A>, bytes: u32);
+    fn leave<P: Packet>(&mut self, number: usize, lane: &Lane<P>, bytes: u32);
 
     /// Returns the lane whose head may be sent now, the same until `send` or until its head
     /// changes; `None` if no packet waits.
-    fn next<P: Packet, A>(&mut self, now_ns: u64, lanes: &[Lane<P, A>]) -> Option<usize>;
+    fn next<P: Packet>(&mut self, now_ns: u64, lanes: &[Lane<P>]) -> Option<usize>;
 
     /// Notes that the link sends a packet of the lane that `next` returned.
     fn send(&mut self, lane: usize, bytes: u32);
@@ -42,6 +45,43 @@ pub trait Schedule {
     /// Returns the lane that loses a packet for an arrival of `bytes` at lane `own` when the buffer
     /// is full.
     fn victim(&mut self, own: usize, bytes: u32) -> usize;
+
+    /// Makes the AQM of each lane; none if the discipline judges the packets of all lanes itself.
+    fn aqms<A>(&self, start: impl Fn() -> A) -> Self::Lanes<A>;
+
+    /// Returns what those who judge want to be asked or told.
+    fn wants(&self, aqms: &[impl Aqm]) -> Wants {
+        Wants::of(&aqms[0])
+    }
+
+    /// Returns the verdict for the arriving packet of a lane's view.
+    #[inline]
+    fn arrive(&mut self, aqms: &mut [impl Aqm], lane: usize, view: &View) -> Verdict {
+        aqms[lane].arrive(view)
+    }
+
+    /// Returns the verdict for the leaving packet of a lane's view.
+    #[inline]
+    fn depart(&mut self, aqms: &mut [impl Aqm], lane: usize, view: &View) -> Verdict {
+        aqms[lane].depart(view)
+    }
+
+    /// Makes the tick of a lane; false if there is none, since all lanes tick together.
+    fn tick(&mut self, aqms: &mut [impl Aqm], lane: usize, view: &View) -> bool {
+        aqms[lane].tick(view);
+        true
+    }
+
+    /// Returns the time between two ticks, ns; `None`: there are none.
+    fn tick_interval_ns(&self, aqms: &[impl Aqm]) -> Option<u64> {
+        aqms[0].tick_interval_ns()
+    }
+
+    /// Returns the drop probability of a discipline that judges the packets of all lanes itself, if
+    /// it tells it.
+    fn probability(&self) -> Option<f64> {
+        None
+    }
 }
 
 /// One lane.
@@ -55,7 +95,7 @@ impl Schedule for Fifo {
     }
 
     #[inline]
-    fn held<P: Packet, A>(&self, lanes: &[Lane<P, A>]) -> (u32, u64) {
+    fn held<P: Packet>(&self, lanes: &[Lane<P>]) -> (u32, u64) {
         (lanes[0].packets(), lanes[0].bytes())
     }
 
@@ -65,13 +105,13 @@ impl Schedule for Fifo {
     }
 
     #[inline]
-    fn join<P: Packet, A>(&mut self, _: usize, _: &Lane<P, A>, _: u32) {}
+    fn join<P: Packet>(&mut self, _: usize, _: &Lane<P>, _: u32) {}
 
     #[inline]
-    fn leave<P: Packet, A>(&mut self, _: usize, _: &Lane<P, A>, _: u32) {}
+    fn leave<P: Packet>(&mut self, _: usize, _: &Lane<P>, _: u32) {}
 
     #[inline]
-    fn next<P: Packet, A>(&mut self, _: u64, lanes: &[Lane<P, A>]) -> Option<usize> {
+    fn next<P: Packet>(&mut self, _: u64, lanes: &[Lane<P>]) -> Option<usize> {
         (lanes[0].packets() > 0).then_some(0)
     }
 
@@ -87,9 +127,13 @@ impl Schedule for Fifo {
     fn victim(&mut self, own: usize, _: u32) -> usize {
         own
     }
+
+    fn aqms<A>(&self, start: impl Fn() -> A) -> [A; 1] {
+        [start()]
+    }
 }
 
-/// Several lanes with a scheduler of `aqm/`.
+/// Several lanes with a scheduler or a coupled discipline of `aqm/`.
 pub struct Several {
     scheduler: Scheduler,
     served: usize,
@@ -114,7 +158,7 @@ impl Several {
     }
 
     #[inline]
-    fn tell<P: Packet, A>(&mut self, number: usize, lane: &Lane<P, A>) {
+    fn tell<P: Packet>(&mut self, number: usize, lane: &Lane<P>) {
         let head = lane.head();
         let view = LaneView {
             bytes: lane.bytes(),
@@ -133,7 +177,7 @@ impl Schedule for Several {
         (0..self.scheduler.lanes()).map(lane).collect()
     }
 
-    fn held<P: Packet, A>(&self, _: &[Lane<P, A>]) -> (u32, u64) {
+    fn held<P: Packet>(&self, _: &[Lane<P>]) -> (u32, u64) {
         (self.packets, self.bytes)
     }
 
@@ -153,20 +197,20 @@ impl Schedule for Several {
         self.scheduler.classify(view, random)
     }
 
-    fn join<P: Packet, A>(&mut self, number: usize, lane: &Lane<P, A>, bytes: u32) {
+    fn join<P: Packet>(&mut self, number: usize, lane: &Lane<P>, bytes: u32) {
         self.packets += 1;
         self.bytes += u64::from(bytes);
         self.tell(number, lane);
         self.scheduler.joined(number);
     }
 
-    fn leave<P: Packet, A>(&mut self, number: usize, lane: &Lane<P, A>, bytes: u32) {
+    fn leave<P: Packet>(&mut self, number: usize, lane: &Lane<P>, bytes: u32) {
         self.packets -= 1;
         self.bytes -= u64::from(bytes);
         self.tell(number, lane);
     }
 
-    fn next<P: Packet, A>(&mut self, now_ns: u64, _: &[Lane<P, A>]) -> Option<usize> {
+    fn next<P: Packet>(&mut self, now_ns: u64, _: &[Lane<P>]) -> Option<usize> {
         loop {
             // a call gives a bounded number of turns, which may not be enough for a large packet
             let next = self.scheduler.next(now_ns);
@@ -187,5 +231,50 @@ impl Schedule for Several {
 
     fn victim(&mut self, own: usize, bytes: u32) -> usize {
         self.scheduler.victim(own, bytes)
+    }
+
+    fn aqms<A>(&self, start: impl Fn() -> A) -> Vec<A> {
+        if self.scheduler.judges() {
+            return Vec::new();
+        }
+        (0..self.scheduler.lanes()).map(|_| start()).collect()
+    }
+
+    fn wants(&self, aqms: &[impl Aqm]) -> Wants {
+        aqms.first().map_or(Wants::COUPLED, Wants::of)
+    }
+
+    fn arrive(&mut self, aqms: &mut [impl Aqm], lane: usize, view: &View) -> Verdict {
+        match aqms.get_mut(lane) {
+            Some(aqm) => aqm.arrive(view),
+            None => self.scheduler.arrive(view),
+        }
+    }
+
+    fn depart(&mut self, aqms: &mut [impl Aqm], lane: usize, view: &View) -> Verdict {
+        match aqms.get_mut(lane) {
+            Some(aqm) => aqm.depart(view),
+            None => self.scheduler.depart(view),
+        }
+    }
+
+    fn tick(&mut self, aqms: &mut [impl Aqm], lane: usize, view: &View) -> bool {
+        match aqms.get_mut(lane) {
+            Some(aqm) => aqm.tick(view),
+            None if lane > 0 => return false,
+            None => self.scheduler.tick(view),
+        }
+        true
+    }
+
+    fn tick_interval_ns(&self, aqms: &[impl Aqm]) -> Option<u64> {
+        match aqms.first() {
+            Some(aqm) => aqm.tick_interval_ns(),
+            None => self.scheduler.tick_interval_ns(),
+        }
+    }
+
+    fn probability(&self) -> Option<f64> {
+        self.scheduler.probability()
     }
 }

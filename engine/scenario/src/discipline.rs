@@ -5,7 +5,7 @@ use std::{
     sync::OnceLock,
 };
 
-use sluice_aqm::{Class, Configured};
+use sluice_aqm::{Class, Configured, Scheduler as Lanes};
 
 use crate::{
     describe::Kind,
@@ -109,8 +109,9 @@ pub fn aqm_class(name: &str) -> Result<&'static Class, String> {
 }
 
 fn named(name: &str) -> Result<&'static Class, String> {
-    sluice_aqm::find(name).ok_or_else(|| {
-        let known: Vec<&str> = sluice_aqm::all().iter().map(|aqm| &*aqm.name).collect();
+    let found = sluice_aqm::disciplines().find(|class| class.name == name);
+    found.ok_or_else(|| {
+        let known: Vec<&str> = sluice_aqm::disciplines().map(|aqm| &*aqm.name).collect();
         format!(
             "{name} is not an AQM{}; there are {}, or give the path of a C header, or of a Python \
              file",
@@ -262,8 +263,16 @@ table! {
 
 impl Discipline {
     fn configurable(&self, reader: &mut Reader) {
-        if let Err(wrong) = self.configure() {
-            wrong.into_iter().for_each(|what| reader.say(what));
+        match self.configure() {
+            Err(wrong) => wrong.into_iter().for_each(|what| reader.say(what)),
+            Ok(Some(aqm)) if aqm.class().is_coupled() && self.scheduler != Scheduler::FIFO => {
+                reader.say(format!(
+                    "scheduler.kind = {} must be left out: {} has queues of its own",
+                    self.scheduler.kind(),
+                    aqm.class().name
+                ));
+            }
+            Ok(_) => {}
         }
     }
 
@@ -290,6 +299,28 @@ impl Discipline {
     pub fn configured(&self) -> Option<Configured> {
         self.configure()
             .expect("a discipline is checked when it is read")
+    }
+
+    /// Returns what divides the queue into lanes: the scheduler, or a coupled discipline; `None`: there
+    /// is one queue, first in, first out.
+    pub fn in_lanes(&self) -> Option<Configured> {
+        let coupled = self.configured().filter(|aqm| aqm.class().is_coupled());
+        coupled.or_else(|| self.scheduler.configured().cloned())
+    }
+
+    /// Returns what is wrong with a coupled discipline in a buffer: one problem at most.
+    pub fn unfit(&self, queue: &Queue) -> Option<String> {
+        let coupled = self.configured().filter(|aqm| aqm.class().is_coupled())?;
+        let (name, lanes) = (&coupled.class().name, Lanes::lanes_of(&coupled));
+        if queue.limit < lanes {
+            return Some(format!(
+                "limit = {} must be at least {lanes}, the number of queues of {name} (packets)",
+                queue.limit
+            ));
+        }
+        (!self.ecn(queue)).then(|| {
+            format!("ecn must be true: {name} marks, and would drop all that it cannot mark")
+        })
     }
 
     /// Returns the label, or, without one, the AQM's name with the given fields.

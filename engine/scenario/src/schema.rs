@@ -172,7 +172,7 @@ fn define(table: &Description, definitions: &mut Map<String, Json>) {
         .iter()
         .any(|field| matches!(field.kind, Kind::Params))
     {
-        schema["allOf"] = sluice_aqm::all().iter().map(if_aqm).collect();
+        schema["allOf"] = sluice_aqm::disciplines().map(if_aqm).collect();
     }
     definitions.insert(table.name.into(), schema);
 }
@@ -224,7 +224,7 @@ fn kind(kind: &Kind, definitions: &mut Map<String, Json>) -> Json {
             reference(union.name)
         }
         Kind::Aqm => {
-            let names: Vec<_> = sluice_aqm::all().iter().map(|class| &class.name).collect();
+            let names: Vec<_> = sluice_aqm::disciplines().map(|class| &class.name).collect();
             json!({ "type": "string", "anyOf": [{ "enum": names }, { "pattern": "\\.h$" }] })
         }
         Kind::Params => json!({ "type": "object" }),

@@ -122,8 +122,7 @@ impl InKernel {
         let mut settings = words(&self.settings);
         settings.rate_bps = AT_ONCE_BPS;
         let link = &self.settings.forward;
-        let scheduler = link.discipline.scheduler.configured();
-        self.installed.set(&link.aqm, scheduler, &settings)?;
+        self.installed.set(&link.aqm, link.in_lanes(), &settings)?;
         let begin = Instant::now();
         loop {
             let snapshot = self.installed.snapshot(0)?;
@@ -264,8 +263,8 @@ impl DataPlane for InKernel {
                 aqm_of(new)
             )));
         }
-        let scheduler = new.discipline.scheduler.configured();
-        let [was, would_be] = [old.discipline.scheduler.configured(), scheduler]
+        let scheduler = new.in_lanes();
+        let [was, would_be] = [old.in_lanes(), scheduler]
             .map(|of| of.map(|of| (&of.class().name, Scheduler::lanes_of(of))));
         if was != would_be {
             return Ok(Err(

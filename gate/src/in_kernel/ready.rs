@@ -64,7 +64,7 @@ impl Ready {
             ));
         }
         let aqm = settings.forward.aqm.clone();
-        let scheduler = settings.forward.discipline.scheduler.configured().cloned();
+        let scheduler = settings.forward.in_lanes().cloned();
         let program = Program::Qdisc {
             scheduler: scheduler.as_ref().map(|scheduler| &*scheduler.class().name),
             log: log_megabytes.is_some(),

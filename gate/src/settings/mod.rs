@@ -54,10 +54,16 @@ impl LinkSettings {
     pub fn queue<P: Packet>(&self) -> sluice_queue::Queue<P, Running> {
         sluice_queue::Queue::new(
             self.discipline.on(&self.buffer),
-            self.discipline.scheduler.configured(),
+            self.in_lanes(),
             || self.aqm.start(),
             self.rate_bps,
         )
+    }
+
+    /// Returns the scheduler, or the coupled discipline; `None`: one queue, first in, first out.
+    pub fn in_lanes(&self) -> Option<&Configured> {
+        let coupled = Some(&self.aqm).filter(|aqm| aqm.class().is_coupled());
+        coupled.or(self.discipline.scheduler.configured())
     }
 
     /// Returns how it sends if its rate varies.
@@ -140,6 +146,9 @@ impl Settings {
         let links = [Some(&mut settings.forward), settings.reverse.as_mut()];
         for link in links.into_iter().flatten() {
             link.overhead_bytes = options.overhead;
+            if let Some(what) = link.discipline.unfit(&link.buffer) {
+                return refuse(what);
+            }
         }
         Ok(settings)
     }

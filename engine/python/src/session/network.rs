@@ -102,9 +102,12 @@ impl NetworkSession {
         self.0.with(|at_work| {
             let aqm = foreign::source(&discipline.0, &at_work.calls)?;
             let link = at_work.link(port)?;
+            if let Some(what) = discipline.0.unfit(&queue) {
+                return Err(refused(what));
+            }
             let to = Port {
                 discipline: discipline.0.on(&queue),
-                scheduler: discipline.0.scheduler.configured().cloned(),
+                scheduler: discipline.0.in_lanes(),
                 aqm,
             };
             let session = &mut at_work.session;
