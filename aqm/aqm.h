@@ -64,7 +64,7 @@ struct aqm_view {
 	u64 rate_bps;		/* of the link behind the queue */
 	u64 random;		/* a fresh random word, all 64 bits usable */
 	u64 queue_bytes;	/* bytes that wait; with a scheduler, in this AQM's queue */
-	u64 buffer_bytes;	/* bytes that wait in all queues together */
+	u64 buffer_bytes;	/* bytes that wait in all queues together; not at ticks */
 	u32 queue_packets;	/* packets that wait, in the same queue */
 	u32 limit_packets;	/* of the buffer; with a scheduler, of all queues together */
 	u32 packet_bytes;	/* size of the packet of this call */

@@ -64,7 +64,7 @@ c_structs! {
         pub random: u64,
         /// Bytes that wait, without the packet in service; with a scheduler, in this AQM's queue.
         pub queue_bytes: u64,
-        /// Bytes that wait in all queues together.
+        /// Bytes that wait in all queues together; not at ticks.
         pub buffer_bytes: u64,
         /// Packets that wait, in the same queue, without the packet in service.
         pub queue_packets: u32,

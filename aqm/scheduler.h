@@ -29,8 +29,8 @@
  *
  *  11. X_arrive(state, config, lanes, view), X_depart(state, config, lanes, view): as an AQM does;
  *      view->lane is the packet's lane;
- *  12. X_tick(state, config, lanes, view) every X_tick_interval_ns(config). The view has the time,
- *      and of queue and packet only buffer_bytes;
+ *  12. X_tick(state, config, lanes, view) every X_tick_interval_ns(config). What waits is in the
+ *      lanes: the view has it only of lane 0;
  *  13. AQM_COUPLED(x) before AQM_SCHEDULER, and in that AQM_COUPLES(x).
  *
  * The rules of aqm.h hold here, too: no clock, no allocation, no unbounded loop. The packets

@@ -135,6 +135,7 @@ VERIFIED_ONCE int tick_together(struct instance *instance, u64 now_ns)
 		if (now_ns < several->tick_ns)
 			break;
 		view = look(0, instance, lane, 0, several->tick_ns);
+		view.buffer_bytes = 0;	/* as at all ticks */
 		OF(_tick)(&several->state.own, &instance->wish.config.own, lanes_of(instance),
 			  &view);
 		log(instance, HAPPENED_TICK, 0, 0, 0, 0, &view);

@@ -121,6 +121,7 @@ static INLINE void make_up_ticks(const struct Qdisc *sch, struct instance *insta
 		if (now_ns < lane->tick_ns)
 			break;
 		view = look(sch, instance, lane, number, lane->tick_ns);
+		view.buffer_bytes = 0;	/* of the other lanes the past is not known */
 		OF(_tick)(&lane->state.own, &instance->wish.config.own, &view);
 		log(instance, HAPPENED_TICK, number, 0, 0, 0, &view);
 		lane->tick_ns += interval_ns;

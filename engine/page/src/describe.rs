@@ -9,7 +9,7 @@ use crate::row::NAMES;
 /// schema of scenarios does not say of the AQMs, and that schema, which has the range, the unit and
 /// the meaning of every field and parameter.
 pub fn offered() -> String {
-    let aqms: Json = sluice_aqm::all().iter().map(aqm).collect();
+    let aqms: Json = sluice_aqm::disciplines().map(aqm).collect();
     let schema = sluice_scenario::schema();
     format!(
         r#"{{"row": {}, "aqms": {aqms}, "schema": {schema}}}"#,

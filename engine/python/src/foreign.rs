@@ -59,7 +59,7 @@ impl PyView {
         self.0.queue_bytes
     }
 
-    /// Bytes that wait in all queues together, without the packet in service.
+    /// Bytes that wait in all queues together, without the packet in service; 0 at ticks.
     #[getter]
     fn buffer_bytes(&self) -> u64 {
         self.0.buffer_bytes

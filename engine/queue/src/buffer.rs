@@ -143,9 +143,8 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
     }
 
     pub fn tick(&mut self, now_ns: u64, observer: &mut impl Observer<P>) {
-        let (_, held_bytes) = self.held();
         for (number, lane) in self.lanes.as_mut().iter_mut().enumerate() {
-            lane.show_tick(now_ns, held_bytes);
+            lane.show_tick(now_ns);
             if self.schedule.tick(self.aqms.as_mut(), number, lane.view()) {
                 observer.note(now_ns, number, Event::Tick(lane.view()));
             }

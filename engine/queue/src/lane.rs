@@ -262,10 +262,10 @@ impl<P: Packet> Lane<P> {
     }
 
     /// Makes the view of a tick.
-    pub fn show_tick(&mut self, now_ns: u64, buffer_bytes: u64) {
+    pub fn show_tick(&mut self, now_ns: u64) {
         self.view = View {
             now_ns,
-            buffer_bytes,
+            buffer_bytes: 0,
             sojourn_ns: 0,
             random: 0,
             packet_bytes: 0,

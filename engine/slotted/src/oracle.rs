@@ -150,7 +150,6 @@ impl<S: Server, Q: Aqm> Plain<S, Q> {
             idle_since_ns: if idle { self.idle_since * SLOT_NS } else { 0 },
             rate_bps: RATE_BPS,
             queue_bytes: self.bytes(),
-            buffer_bytes: self.bytes(),
             queue_packets: self.waiting.len() as u32,
             limit_packets: self.discipline.limit,
             idle: idle.into(),
@@ -164,6 +163,7 @@ impl<S: Server, Q: Aqm> Plain<S, Q> {
             flow_hash: packet.flow,
             ecn_capable: u8::from(self.discipline.ecn && packet.ecn != 0),
             traffic_class: packet.ecn as u8,
+            buffer_bytes: self.bytes(),
             ..self.state(slot * SLOT_NS, idle)
         }
     }

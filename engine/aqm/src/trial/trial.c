@@ -101,7 +101,7 @@ static void show(const struct packet *packet, u64 random)
 	view->candidate_flow_hash = 0;
 	view->traffic_class = packet ? packet->flow >> 8 << 2 | packet->flow % 2 * AQM_ECT0 : 0;
 	view->ecn_capable = link_.ecn && aqm_ecn(view);
-	view->buffer_bytes = view->queue_bytes;
+	view->buffer_bytes = packet ? view->queue_bytes : 0;
 	view->full = 0;
 }
 
