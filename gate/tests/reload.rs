@@ -109,7 +109,7 @@ fn in_gate(packets: &[(u64, u32, u32)], all: &[Settings]) -> Vec<Seen> {
 fn in_network(packets: &[(u64, u32, u32)], all: &[Settings]) -> Vec<Seen> {
     let port = |settings: &Settings| Port {
         discipline: settings.forward.discipline.on(&settings.forward.buffer),
-        scheduler: settings.forward.discipline.scheduler.configured().cloned(),
+        scheduler: settings.forward.in_lanes().cloned(),
         aqm: AqmSource::Configured(settings.forward.aqm.clone()),
     };
     let column = |of: fn(&(u64, u32, u32)) -> u32| packets.iter().map(of).collect::<Vec<_>>();

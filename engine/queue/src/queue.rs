@@ -128,7 +128,10 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
             });
             return;
         }
-        let rate_bps = with_buffer!(&self.0, buffer => buffer.lanes.as_ref()[0].view().rate_bps);
+        let rate_bps = with_buffer!(&self.0, buffer => {
+            let lanes: &[Lane<P>] = buffer.lanes.as_ref();
+            lanes[0].view().rate_bps
+        });
         let new = Self::new(discipline, scheduler, start_aqm, rate_bps);
         let mut old = std::mem::replace(self, new);
         with_buffer!(&mut self.0, buffer => with_buffer!(&mut old.0, old => {

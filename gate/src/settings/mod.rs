@@ -78,7 +78,7 @@ impl LinkSettings {
         queue: &mut sluice_queue::Queue<P, Running>,
         random: &mut impl FnMut() -> u64,
     ) {
-        let scheduler = self.discipline.scheduler.configured();
+        let scheduler = self.in_lanes();
         queue.retune(
             now_ns,
             (self.discipline.on(&self.buffer), scheduler),

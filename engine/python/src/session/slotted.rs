@@ -91,10 +91,13 @@ impl SlottedSession {
         let queue: Queue = of_object(queue)?;
         self.0.with(|at_work| {
             let aqm = source(&discipline.0, &at_work.calls)?;
-            let scheduler = discipline.0.scheduler.configured();
+            if let Some(what) = discipline.0.unfit(&queue) {
+                return Err(refused(what));
+            }
+            let scheduler = discipline.0.in_lanes();
             let with_limits = discipline.0.on(&queue);
             let session = &mut at_work.session;
-            let done = py.detach(|| session.retune(with_limits, scheduler, &aqm));
+            let done = py.detach(|| session.retune(with_limits, scheduler.as_ref(), &aqm));
             at_work.calls.raise()?;
             done.map_err(refused)
         })
