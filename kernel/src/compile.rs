@@ -84,7 +84,7 @@ pub(crate) fn functions(class: &Class) -> &str {
 }
 
 /// Returns the name of a qdisc's scheduler: a coupled discipline is its own.
-pub(crate) fn scheduler_of<'a>(program: Program, class: &'a Class) -> Option<&'a str> {
+pub(crate) fn scheduler_of(program: Program, class: &Class) -> Option<&str> {
     match program {
         Program::Judge => None,
         Program::Qdisc { .. } if class.is_coupled() => Some(functions(class)),

@@ -15,6 +15,10 @@ use crate::{
 pub struct Queue<P, A>(pub(crate) Shape<P, A>);
 
 /// Most queues are FIFOs, which do without what only several lanes need.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a FIFO in a box would be one more place to look up for each packet"
+)]
 pub(crate) enum Shape<P, A> {
     Fifo(Buffer<P, A, Fifo>),
     Several(Box<Buffer<P, A, Several>>),

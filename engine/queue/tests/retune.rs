@@ -103,7 +103,7 @@ impl<A: Aqm> Bench<A> {
         self.now_ns += STEP_NS;
         let (lost, random) = (&mut self.lost, &mut self.random);
         let mut observer = |packet: Numbered, verdict| lost.push((packet.number, verdict));
-        if self.now_ns % (5 * STEP_NS) == 0 && self.queue.tick_interval_ns().is_some() {
+        if self.now_ns.is_multiple_of(5 * STEP_NS) && self.queue.tick_interval_ns().is_some() {
             self.queue.tick(self.now_ns, &mut observer);
         }
         match step {
