@@ -53,6 +53,7 @@ fn capture(packets: &[Timed]) -> Capture {
         capture.bytes.push(read.bytes);
         capture.flow.push(read.flow);
         capture.ecn.push(read.ecn);
+        capture.dscp.push(read.dscp);
     }
     capture
 }

@@ -82,7 +82,8 @@ impl Trace for Beside<'_> {
     }
 }
 
-/// Returns the repository's capture, repeated; two of every three packets are ECN-capable.
+/// Returns the repository's capture, repeated; one of every three packets has Not-ECT, one ECT(0) and
+/// one ECT(1). Flows have different DSCPs.
 fn recorded(packets: usize) -> Capture {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures/gateway.pcap");
     let once = sluice_capture::read(path).unwrap();
@@ -95,10 +96,10 @@ fn recorded(packets: usize) -> Capture {
             .push(once.time_ns[place] + round as u64 * pause_ns);
         capture.bytes.push(once.bytes[place]);
         capture.flow.push(once.flow[place]);
-        let capable = row % 3 > 0;
         capture
             .ecn
-            .push(if capable { Ecn::Ect0 } else { Ecn::NotEct });
+            .push([Ecn::NotEct, Ecn::Ect0, Ecn::Ect1][row % 3]);
+        capture.dscp.push(once.flow[place] as u8 & 63);
     }
     capture
 }
