@@ -1,8 +1,8 @@
 //! The gate: a router's queue in user space.
 //!
-//! A [`link::Link`] is a queue of `engine/queue` and the link behind it. `sluiced replay` drives it
+//! A [`router::link::Link`] is a queue of `engine/queue` and the link behind it. `sluiced replay` drives it
 //! with the times of a capture, and `sluiced run` with real time: a [`router::Router`] connects
-//! links with a [`backend::Backend`], which delivers packets and takes decisions.
+//! links with a [`backends::Backend`], which delivers packets and takes decisions.
 
 pub mod backends;
 pub mod check;
