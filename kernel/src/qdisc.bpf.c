@@ -190,6 +190,8 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	why = verdict;
 	give_number(instance, skb);
 	arrived.is_marked = verdict == AQM_MARK;
+	if (arrived.is_marked)
+		arrived.traffic_class |= AQM_CE;
 	if (is_drop(verdict) && !make_room(sch, instance, number, now_ns, arrived.bytes, verdict,
 					   candidate, to_free))
 		goto drop;

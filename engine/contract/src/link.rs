@@ -30,7 +30,9 @@ impl Packet for Plain {
         self.dscp << 2 | self.ecn.bits()
     }
 
-    fn mark(&mut self) {}
+    fn mark(&mut self) {
+        self.ecn = Ecn::Ce;
+    }
 }
 
 /// Returns the decision log of a case at the plain link.

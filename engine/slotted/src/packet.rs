@@ -1,5 +1,6 @@
 //! A packet, as the station stores it.
 
+use sluice_ecn::Ecn;
 use sluice_queue::Packet as Queued;
 
 /// A packet that arrives or waits.
@@ -33,7 +34,8 @@ impl Queued for Packet {
         self.ecn as u8
     }
 
-    /// Does nothing: in this world no receiver reads marks.
     #[inline]
-    fn mark(&mut self) {}
+    fn mark(&mut self) {
+        self.ecn = u64::from(Ecn::Ce.bits());
+    }
 }

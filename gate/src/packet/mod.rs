@@ -15,7 +15,7 @@ pub struct Held {
     pub bytes: u32,
     /// Hash of what identifies its flow.
     pub flow_hash: u32,
-    /// ECN codepoint with which it came; Not-ECT if its header cannot be changed.
+    /// ECN codepoint, CE if the queue has marked it; Not-ECT if its header cannot be changed.
     pub ecn: Ecn,
     /// Differentiated services codepoint.
     pub dscp: u8,
@@ -37,6 +37,7 @@ impl Packet for Held {
     }
 
     fn mark(&mut self) {
+        self.ecn = Ecn::Ce;
         self.marked = true;
     }
 }
