@@ -50,12 +50,14 @@ static INLINE struct lane *lane_for(const struct Qdisc *sch, struct instance *in
 	return &instance->lane;
 }
 
-static INLINE void begin_aqms(struct instance *instance, u32 packets, u64 now_ns)
+static INLINE void begin_aqms(struct instance *instance, u64 now_ns)
 {
 	begin_aqm(instance, &instance->lane, now_ns);
-#ifdef HAS_OCCUPANCY
-	introduce(instance, &instance->lane, instance->head, packets, now_ns);
-#endif
+}
+
+static INLINE void retune_aqms(struct instance *instance, u64 now_ns)
+{
+	retune_aqm(instance, &instance->lane, now_ns);
 }
 
 static INLINE void begin_empty(struct instance *instance, u64 now_ns)

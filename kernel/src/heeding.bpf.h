@@ -2,7 +2,8 @@
 /*
  * How a running qdisc takes new settings. User space makes `edition` odd, writes the settings to
  * `wish`, and makes `edition` even. Each instance copies them at its next packet. If `edition` has
- * changed meanwhile, it keeps its old settings: they are never a mixture.
+ * changed meanwhile, it keeps its old settings: they are never a mixture. Waiting packets
+ * stay, and so do the states of AQMs and scheduler.
  */
 #ifndef SLUICEGATE_HEEDING_BPF_H
 #define SLUICEGATE_HEEDING_BPF_H
@@ -18,7 +19,7 @@ static INLINE void copy(u64 *to, const u64 *from, u32 count)
 	}
 }
 
-static INLINE void heed(struct instance *instance, u32 packets, u64 now_ns)
+static INLINE void heed(struct instance *instance, u64 now_ns)
 {
 	u64 current = edition;
 
@@ -30,7 +31,7 @@ static INLINE void heed(struct instance *instance, u32 packets, u64 now_ns)
 	copy((u64 *)&instance->wish, (u64 *)&instance->spare, WORDS(wish));
 	instance->edition = current;
 	instance->seed = mix(instance->wish.settings.seed + instance->number + GOLDEN);
-	begin_aqms(instance, packets, now_ns);
+	retune_aqms(instance, now_ns);
 }
 
 #endif

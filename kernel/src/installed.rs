@@ -68,8 +68,8 @@ impl Installed {
         verified_instructions(&self.loaded)
     }
 
-    /// Changes the settings of all instances, each from its next packet on. Waiting packets stay;
-    /// the AQM starts anew.
+    /// Changes the settings of all instances, each from its next packet on. Waiting packets stay, and
+    /// so do the states of AQM and scheduler.
     ///
     /// # Errors
     /// If it is another AQM or scheduler, if its text has changed, if the limit exceeds half of the places, if

@@ -73,15 +73,23 @@ static INLINE void clear(u64 *words, u32 count)
 	}
 }
 
-/*
- * All AQMs start at `now_ns`; bring_up_to_date() starts each one at its lane's next event. A coupled
- * discipline keeps its state, and only its ticks start anew.
- */
-static INLINE void begin_aqms(struct instance *instance, u32 packets, u64 now_ns)
+/* All AQMs start at `now_ns`; bring_up_to_date() starts each one at its lane's next event. */
+static INLINE void begin_aqms(struct instance *instance, u64 now_ns)
 {
 	instance->several.begun_ns = now_ns;
 #ifdef COUPLED
 	instance->several.tick_ns = now_ns + OF(_tick_interval_ns)(&instance->wish.config.own);
+#endif
+}
+
+/* bring_up_to_date() does it at each lane's next event; of a coupled discipline it is done here. */
+static INLINE void retune_aqms(struct instance *instance, u64 now_ns)
+{
+#ifdef COUPLED
+	u64 next_ns = now_ns + OF(_tick_interval_ns)(&instance->wish.config.own);
+
+	if (instance->several.tick_ns > next_ns)
+		instance->several.tick_ns = next_ns;
 #endif
 }
 
@@ -153,7 +161,8 @@ static INLINE void bring_up_to_date(struct instance *instance, struct lane *lane
 static INLINE void tick_together(struct instance *instance, u64 now_ns) {}
 
 /*
- * Starts the lane's AQM if it has not started since the last settings, and makes up for its ticks.
+ * Starts the lane's AQM if it has not started, gives it the present settings, and makes up for its
+ * ticks.
  */
 VERIFIED_ONCE int bring_up_to_date(struct instance *instance, struct lane *lane, u32 number,
 				   u64 now_ns)
@@ -161,11 +170,11 @@ VERIFIED_ONCE int bring_up_to_date(struct instance *instance, struct lane *lane,
 	if (!instance || !lane)
 		return 0;
 	if (lane->edition != instance->edition) {
+		if (lane->edition)
+			retune_aqm(instance, lane, now_ns);
+		else
+			begin_aqm(instance, lane, instance->several.begun_ns);
 		lane->edition = instance->edition;
-		begin_aqm(instance, lane, instance->several.begun_ns);
-#ifdef HAS_OCCUPANCY
-		introduce(instance, lane, lane->head, lane->scheduled.waits.packets, now_ns);
-#endif
 	}
 	make_up_ticks(0, instance, lane, number, now_ns);
 	return 0;

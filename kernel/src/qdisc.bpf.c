@@ -171,7 +171,7 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	enum aqm_verdict verdict, why;
 	struct lane *lane;
 
-	heed(instance, sch->q.qlen, now_ns);
+	heed(instance, now_ns);
 	if (!sch->q.qlen && now_ns >= instance->free_ns)
 		fall_idle(sch, instance);
 	tick_together(instance, now_ns);
@@ -322,7 +322,7 @@ SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
 		ask_again(sch, instance, instance->free_ns);
 		return 0;
 	}
-	heed(instance, sch->q.qlen, now_ns);
+	heed(instance, now_ns);
 	log_time(instance, HAPPENED_ASK, 0, 0, 0, 0, now_ns, 0);
 	tick_together(instance, now_ns);
 	end_service(sch, instance, now_ns);
@@ -365,8 +365,8 @@ SECTION("struct_ops/init") int init(u64 *context)
 		instance->counts.begun_ns = now_ns;
 		instance->counts.until_ns = now_ns;
 		begin_empty(instance, now_ns);
-		heed(instance, 0, now_ns);
-		begin_aqms(instance, 0, now_ns);
+		heed(instance, now_ns);
+		begin_aqms(instance, now_ns);
 		log_time(instance, HAPPENED_BEGIN, 0, 0, 0, 0, now_ns, 0);
 		sch->limit = HAS_ENTRY | number;
 		break;
@@ -402,7 +402,7 @@ SECTION("struct_ops/reset") void reset(u64 *context)
 	sch->q.qlen = 0;
 	sch->qstats.backlog = 0;
 	begin_empty(instance, now_ns);
-	begin_aqms(instance, 0, now_ns);
+	begin_aqms(instance, now_ns);
 }
 
 SECTION("struct_ops/destroy") void destroy(u64 *context)

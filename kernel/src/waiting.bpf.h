@@ -13,7 +13,7 @@
  * - put(), index_at_random(), place_of(), take(): the packets of a lane
  * - victim_lane(): the lane that loses a packet when the buffer is full
  * - next_lane(), serve(), sent(), end_service(), fall_idle(): for the link
- * - begin_aqms(), begin_empty(): start of an instance
+ * - begin_aqms(), begin_empty(): start of an instance; retune_aqms(): other settings
  * - tick_together(): the ticks of a coupled discipline
  */
 #ifndef SLUICEGATE_WAITING_BPF_H
@@ -54,16 +54,6 @@ static INLINE struct place *place_at(const struct instance *instance, u32 place)
 	u32 number = instance->first_place + (place & (fixed.places - 1));
 
 	return map_lookup(&places, &number);
-}
-
-/* The number of the place behind the one with this number. */
-static INLINE u32 place_behind(const struct place *place, u32 number)
-{
-#ifdef SCHEDULER
-	return place->next;
-#else
-	return number + 1;
-#endif
 }
 
 static INLINE u32 packets_in(const struct Qdisc *sch, const struct lane *lane);
@@ -152,6 +142,29 @@ static INLINE void tell(const struct Qdisc *sch, struct instance *instance, stru
 }
 
 #ifndef COUPLED
+/* When a tick is due an interval from now; later than any time if the AQM gets none. */
+static INLINE u64 tick_after(const struct instance *instance, u64 now_ns)
+{
+	u64 interval_ns = 0;
+
+#ifdef HAS_TICK
+	interval_ns = OF(_tick_interval_ns)(&instance->wish.config.own);
+#endif
+	return interval_ns ? now_ns + interval_ns : ~0ULL;
+}
+
+/*
+ * The AQM has other parameters, and keeps its state. A tick that is due stays due, but the next one
+ * comes no later than a new interval from now. Ticks that are made up for use the new parameters.
+ */
+static INLINE void retune_aqm(const struct instance *instance, struct lane *lane, u64 now_ns)
+{
+	u64 next_ns = tick_after(instance, now_ns);
+
+	if (lane->tick_ns > next_ns || !(next_ns + 1))
+		lane->tick_ns = next_ns;
+}
+
 /* Sets the state of an AQM to its start. */
 static INLINE void begin_aqm(const struct instance *instance, struct lane *lane, u64 now_ns)
 {
@@ -162,38 +175,9 @@ static INLINE void begin_aqm(const struct instance *instance, struct lane *lane,
 		if ((u32)turn < count)
 			words[turn] = 0;
 	}
-	lane->tick_ns = now_ns;
-#ifdef HAS_TICK
-	lane->tick_ns += OF(_tick_interval_ns)(&instance->wish.config.own);
-#endif
+	lane->tick_ns = tick_after(instance, now_ns);
 }
 
-#ifdef HAS_OCCUPANCY
-/* Tells an AQM that has just started of the packets that wait already. */
-VERIFIED_ONCE int introduce(struct instance *instance, struct lane *lane, u32 first, u32 packets,
-			    u64 now_ns)
-{
-	struct aqm_view view = { .now_ns = now_ns };
-	struct place *place;
-	u32 number = first;
-
-	if (!instance || !lane)
-		return 0;
-	view.rate_bps = instance->wish.settings.rate_bps;
-	view.limit_packets = instance->wish.settings.limit_packets;
-	FOR_UP_TO(packets) {
-		place = place_at(instance, number);
-		if (!place)
-			break;
-		show(&view, instance, &place->waiting);
-		OF(_occupancy)(&lane->state.own, &instance->wish.config.own, &view, 1);
-		view.queue_packets++;
-		view.queue_bytes += place->waiting.bytes;
-		number = place_behind(place, number);
-	}
-	return 0;
-}
-#endif
 #endif
 
 /* Puts a packet, or null, into a place. Returns the packet that was there, or null. */
