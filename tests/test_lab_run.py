@@ -57,6 +57,8 @@ FILES = {
     "marks.red": scenario(
         ecn="true", limit=20000, aqm="red", params="max_th = 20000, max_p = 0.5, w = 0.02"
     ),
+    "kept": scenario(rate="1e6", limit=1000, aqm="red", params="max_th = 1000, w = 0.02"),
+    "kept.other": scenario(rate="1e6", limit=1000, aqm="red", params="max_th = 1000, w = 0.03"),
     # beside /tmp/scenario: it holds `most` packets
     "header": scenario(rate="10e6", aqm="shorter.h", params="most = 20"),
     "header.less": scenario(rate="10e6", aqm="shorter.h", params="most = 10"),
@@ -142,6 +144,18 @@ end TERM
 received >/out/reload.received
 left >/out/reload.left
 tc -n router qdisc show dev out >/out/reload.after
+
+# its AQM keeps its state: a hundred packets wait, then the weight of the average changes
+scenario kept
+start kept --object /lab/red.o
+load 100 1 0 >/out/kept.load
+sleep 0.2
+scenario kept.other
+kill -HUP $daemon
+counted kept reloaded: 1
+load 1 1 0 >>/out/kept.load
+sleep 0.2
+end TERM
 
 # marks
 marks() {
@@ -327,6 +341,15 @@ def check_it_keeps_two_capabilities(files):
     assert len(held) == 3 * 6
 
 
+def check_a_reload_keeps_the_average(files):
+    lines = [json.loads(line) for line in files["kept.lines"].splitlines()]
+    averages = [line["average_queue"] or 0.0 for line in lines]
+    before = max(averages[: len(averages) // 2])
+    # from the start, one packet would give it 3 % of the queue
+    assert before > 30
+    assert averages[-1] >= before
+
+
 def check_a_reload_under_load_loses_nothing(files):
     told, record = files["reload.told"].decode(), numbers(files, "reload")
     assert told.count("reloaded: forward: 40 Mbit/s") == 2
@@ -494,6 +517,7 @@ def check_what_cannot_be_is_told(files):
 def test_a_daemon_whose_back_end_is_the_kernel(tmp_path):
     files = boot(tmp_path)
     check_it_keeps_two_capabilities(files)
+    check_a_reload_keeps_the_average(files)
     check_a_reload_under_load_loses_nothing(files)
     check_wrong_settings_leave_the_old_ones_in_force(files)
     check_what_is_told_is_what_tc_shows(files)
