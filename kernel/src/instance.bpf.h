@@ -84,7 +84,7 @@ struct lane {
 	u64 tick_ns;		/* when the next tick is due */
 #endif
 #ifdef SCHEDULER
-	u64 edition;		/* of the settings with which its AQM started */
+	u64 edition;		/* of the settings that its AQM has; 0: it has not started */
 	u64 idle_since_ns;	/* where nothing waits, and the link sends none of its packets */
 	union {			/* what waits, and what the scheduler notes of it */
 		struct aqm_lane waits;
@@ -98,7 +98,7 @@ struct lane {
 /* All lanes together. */
 struct several {
 	union { u64 least; struct OF_SCHEDULER(_state) own; } state;
-	u64 begun_ns;		/* start of the AQMs with the present settings */
+	u64 begun_ns;		/* start of the AQMs */
 	u64 tick_ns;		/* when the next tick of a coupled discipline is due */
 	u64 bytes;		/* that wait */
 	u32 serving;		/* number of the lane whose packet the link sends, plus 1; 0: none */
