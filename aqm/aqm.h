@@ -74,7 +74,8 @@ struct aqm_view {
 	u8 idle;		/* 1 if no packet waits and none is in service */
 	u8 ecn_capable;		/* 1 if the queue marks and this packet can be marked */
 	u8 full;		/* arrivals: 1 if the buffer has no room for this packet */
-	u8 traffic_class;	/* of the packet of this call; see aqm_ecn() and aqm_dscp() */
+	u8 traffic_class;	/* of the packet of this call, with CE once it is marked; see
+				 * aqm_ecn() and aqm_dscp() */
 };
 
 enum aqm_ecn { AQM_NOT_ECT, AQM_ECT1, AQM_ECT0, AQM_CE };

@@ -101,6 +101,7 @@ def test_claims_are_on_the_page_in_the_terminal_and_in_the_json():
             "where": "section 6",
             "verdict": "holds",
             "evidence": "queue 4 ± 2.",
+            "ours": False,
         }
     ]
     html = found.page().html()

@@ -81,9 +81,10 @@ FLOWS = {
 
 def cases():
     """The name and the table of each case."""
-    for name in aqms():
+    for name, aqm in aqms().items():
         for kind, base in (("network", DUMBBELL), ("slotted", SLOTTED)):
-            yield f"{kind} {name}", {**base, "disciplines": [{"aqm": name}]}
+            row = {"aqm": name, "ecn": aqm.coupled}
+            yield f"{kind} {name}", {**base, "disciplines": [row]}
     for name, flows in FLOWS.items():
         yield name, {**DUMBBELL, "flows": flows, "disciplines": [{"aqm": "pie"}]}
     for scheduler in ("sfq", "drr", "fq"):

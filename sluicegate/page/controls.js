@@ -171,9 +171,12 @@ function ofDiscipline(scenario, place, schema, aqms, changed) {
   const rows = [control("AQM", names, discipline.aqm, null, (name) => edit(() => {
     discipline.aqm = name;
     delete discipline.params;
+    if (!aqms.find((aqm) => aqm.name === name)?.coupled) return;
+    delete discipline.scheduler;
+    discipline.ecn = true;
   }, true))];
   const params = schema.$defs[`params of ${discipline.aqm}`]?.properties ?? {};
-  const when = aqms.find((aqm) => aqm.name === discipline.aqm)?.when ?? {};
+  const { when = {}, coupled = false } = aqms.find((aqm) => aqm.name === discipline.aqm) ?? {};
   const valueOf = (name) => discipline.params?.[name] ?? params[name].default;
   for (const [name, field] of Object.entries(params)) {
     const [other, words] = (when[name] ?? "").split("=");
@@ -184,6 +187,8 @@ function ofDiscipline(scenario, place, schema, aqms, changed) {
     }, decides)));
   }
   for (const [path, name] of OF_DISCIPLINE) {
+    // a coupled discipline is its own scheduler, and marks
+    if (coupled && path !== "victim") continue;
     const isKind = path === "scheduler.kind";
     const field = isKind ? kinds(schema, "Scheduler") : described(schema, scenario, `disciplines.${place}.${path}`);
     const value = at(discipline, path) ?? (isKind ? "fifo" : (scenario.queue?.[path] ?? schema.$defs.Queue.properties[path].default));

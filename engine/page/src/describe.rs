@@ -17,12 +17,14 @@ pub fn offered() -> String {
     )
 }
 
-/// `when` has the parameters that are used only with some values of another one.
+/// `when` has the parameters that are used only with some values of another one; a `coupled`
+/// discipline takes no scheduler, and must mark.
 fn aqm(class: &Class) -> Json {
     let with_others = class.params.iter().filter(|param| !param.when.is_empty());
     json!({
         "name": class.name,
         "title": class.title,
+        "coupled": class.is_coupled(),
         "when": with_others
             .map(|param| (param.name.clone(), param.when.clone().into()))
             .collect::<Map<_, _>>(),
