@@ -131,12 +131,29 @@ mod tests {
         let mut path = path(40, &all, |config| config.initial_window = 10.0);
         path.run(20 * SECOND);
         let first = told(&path);
-        assert!(matches!(first.events[0], Event::TimeOut { used: Some(_), in_flight: 0, lost: 11 }));
-        assert!(first.acks.iter().any(|sample| sample.phase == Phase::TimedOut));
+        assert!(matches!(
+            first.events[0],
+            Event::TimeOut {
+                used: Some(_),
+                in_flight: 0,
+                lost: 11
+            }
+        ));
+        assert!(
+            first
+                .acks
+                .iter()
+                .any(|sample| sample.phase == Phase::TimedOut)
+        );
         path.drive(|sender, config, now, sent| {
-            sender.resume(config, now, 5, 30 * SECOND, &mut |segment| sent.push(segment));
+            sender.resume(config, now, 5, 30 * SECOND, &mut |segment| {
+                sent.push(segment)
+            });
         });
-        let idle = Event::Idle { idle_ns: 30 * SECOND, restarts: true };
+        let idle = Event::Idle {
+            idle_ns: 30 * SECOND,
+            restarts: true,
+        };
         assert_eq!(told(&path).events.last(), Some(&idle));
         // the application had left the network empty
         path.run(40 * SECOND);
@@ -145,7 +162,12 @@ mod tests {
 
     #[test]
     fn accurate_feedback_tells_how_many_packets_were_marked() {
-        for (every, ack_delay_ns) in [(1, None), (3, None), (3, Some(40 * MS)), (40, Some(40 * MS))] {
+        for (every, ack_delay_ns) in [
+            (1, None),
+            (3, None),
+            (3, Some(40 * MS)),
+            (40, Some(40 * MS)),
+        ] {
             let mut path = path(400, &[50, 90], |config| {
                 config.ecn = true;
                 config.accurate_ecn = true;
@@ -159,7 +181,9 @@ mod tests {
             assert_eq!(counted, path.marked, "one in {every}");
             // and the window is reduced at most once for each window of data
             let marks = told.events.iter();
-            let reductions = marks.filter(|event| matches!(event, Event::Mark { .. })).count();
+            let reductions = marks
+                .filter(|event| matches!(event, Event::Mark { .. }))
+                .count();
             assert!((1..=60).contains(&reductions), "{reductions}");
         }
     }
