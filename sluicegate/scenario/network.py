@@ -169,6 +169,9 @@ class Tcp(Table):
         accurate_ecn: Whether the receiver feeds marks back by their number (AccECN, RFC 9768),
             where `ecn` is true; None: if the congestion control asks for it. If it is false,
             `prague` falls back to Reno.
+        hystart_plus: Whether the first slow start goes on at a quarter of its pace when round-trip
+            times grow, and ends five round trips later (HyStart++, RFC 9406). Linux's CUBIC has a
+            HyStart of its own. [default False]
         pacing: Whether packets leave one by one, at a rate that follows the window, not as soon as
             the window allows: at two windows per round trip in early slow start, else at 1.2 (as in
             Linux). [default False]
@@ -191,6 +194,7 @@ class Tcp(Table):
     receiver_window: int = 10000
     ecn: bool = False
     accurate_ecn: bool | None = None
+    hystart_plus: bool = False
     pacing: bool = False
     packet_bytes: int = 500
     ack_bytes: int = 40

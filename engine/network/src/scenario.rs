@@ -226,6 +226,7 @@ fn tcp_kind(tcp: &Tcp, traffic_class: TrafficClass) -> Result<TcpKind, String> {
         Like::Linux => control.in_linux(),
     };
     config.receiver_window = tcp.receiver_window;
+    config.hystart_plus = tcp.hystart_plus;
     config.ecn = tcp.ecn;
     config.accurate_ecn = tcp.ecn && tcp.feeds_back_numbers();
     config.pacing = tcp.pacing || config.congestion_control.paces();

@@ -59,6 +59,8 @@ pub struct Config {
     pub limited_transmit: bool,
     /// Packets leave one by one, at a rate that follows the window.
     pub pacing: bool,
+    /// The first slow start ends by HyStart++ (RFC 9406), if round-trip times grow.
+    pub hystart_plus: bool,
     /// Longest time an ACK waits for a second packet, ns; `None`: every packet is acknowledged at
     /// once.
     pub delayed_ack_ns: Option<u64>,
@@ -90,6 +92,7 @@ impl Config {
             max_rto_ns: 60 * SECOND,
             limited_transmit: true,
             pacing: false,
+            hystart_plus: false,
             delayed_ack_ns: Some(100 * MS),
             // kind, length, and two NOPs that align the blocks (RFC 2018, section 3; RFC 7323,
             // appendix A)
@@ -146,6 +149,9 @@ impl Config {
         }
         if control.needs_times() && self.variant != Variant::Rack {
             return Err(ConfigError::NoTimes(control.name()));
+        }
+        if self.hystart_plus && self.variant != Variant::Rack {
+            return Err(ConfigError::NoRoundTrips);
         }
         if control.paces() && !self.pacing {
             return Err(ConfigError::NoPacing(control.name()));
@@ -238,6 +244,9 @@ pub enum ConfigError {
     /// A congestion control that needs to know the packets in flight, without recovery by times.
     #[error("tcp.congestion_control = {0} needs tcp.variant = rack: it asks what is in flight")]
     NoTimes(&'static str),
+    /// HyStart++ without recovery by times, which measures each round trip.
+    #[error("tcp.hystart_plus = true needs tcp.variant = rack: it compares round-trip times")]
+    NoRoundTrips,
     /// A congestion control that answers a rate, on a connection that does not pace.
     #[error("tcp.congestion_control = {0} needs tcp.pacing = true: it answers a rate")]
     NoPacing(&'static str),

@@ -104,6 +104,10 @@ table! {
         /// true; not given: if the congestion control asks for it. If it is false, `prague` falls
         /// back to Reno.
         accurate_ecn: Option<bool>;
+        /// Whether the first slow start goes on at a quarter of its pace when round-trip times grow,
+        /// and ends five round trips later (HyStart++, RFC 9406). Linux's CUBIC has a HyStart of its
+        /// own.
+        hystart_plus: bool = false;
         /// Whether packets leave one by one, at a rate that follows the window, not as soon as the
         /// window allows: at two windows per round trip in early slow start, else at 1.2 (as in
         /// Linux).
@@ -160,6 +164,12 @@ impl Tcp {
             Like::Linux => self.variant.unwrap_or(Variant::Rack),
             Like::Rfc | Like::Ns2 => self.variant.unwrap_or(Variant::NewReno),
         };
+        if self.hystart_plus && variant != Variant::Rack {
+            reader.say("hystart_plus = true needs variant = 'rack': it compares round-trip times");
+        }
+        if self.hystart_plus && self.like == Like::Linux && control == CongestionControl::Cubic {
+            reader.say("hystart_plus = true: Linux's CUBIC has a HyStart of its own");
+        }
         if control.needs_times() && variant != Variant::Rack {
             reader.say(format!(
                 "congestion_control = '{name}' needs variant = 'rack', which like = 'linux' has: it \

@@ -4,6 +4,7 @@
 //! rest is done here, once: slow start up to the threshold, the least threshold of two packets,
 //! proportional rate reduction, time-outs and their end, idle times, and pacing.
 
+use super::hystart_plus::Pace;
 use super::window::Window;
 use super::{Control, Delivery, Event, InFlight, Marks, Sample};
 use crate::config::{Config, Variant};
@@ -193,8 +194,13 @@ impl Window {
         } else {
             f64::from(ack.delivered)
         };
-        if self.cwnd < self.ssthresh && law.ends_slow_start(self.cwnd, ack) {
-            self.ssthresh = self.cwnd;
+        if self.cwnd < self.ssthresh {
+            if config.hystart_plus {
+                credit = self.start_gently(config, credit, ack);
+            }
+            if law.ends_slow_start(self.cwnd, ack) {
+                self.ssthresh = self.cwnd;
+            }
         }
         if self.cwnd < self.ssthresh {
             let cwnd = self.cwnd + credit;
@@ -206,6 +212,24 @@ impl Window {
             self.cwnd = self.ssthresh;
         }
         self.cwnd = law.grow(self.cwnd, credit, ack);
+    }
+
+    /// Follows HyStart++ in the first slow start; returns what the ACK counts for.
+    fn start_gently(&mut self, config: &Config, credit: f64, ack: &Sample) -> f64 {
+        let Some(more) = &mut self.more else {
+            return credit;
+        };
+        let Some(start) = &mut more.start else {
+            return credit;
+        };
+        match start.on_ack(credit, config.pacing, ack) {
+            Pace::Grow(packets) => packets,
+            Pace::End => {
+                more.start = None;
+                self.ssthresh = self.cwnd;
+                credit
+            }
+        }
     }
 
     /// Lowers threshold and window after a loss or a mark; `used` is the window to be reduced,
@@ -231,6 +255,9 @@ impl Window {
         used: f64,
         cause: Cause,
     ) -> f64 {
+        if let Some(more) = &mut self.more {
+            more.start = None;
+        }
         let left = law.reduce(self.cwnd, used, cause);
         self.ssthresh = if config.quirks.reduces_allowed_window {
             ns2::threshold(left)

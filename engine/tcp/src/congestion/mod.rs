@@ -11,6 +11,7 @@
 
 mod growth;
 mod hystart;
+mod hystart_plus;
 #[cfg(test)]
 mod path;
 mod prr;

@@ -1,5 +1,6 @@
 //! What a congestion control answers: the window and, if it paces, a rate.
 
+use super::hystart_plus::HyStartPlus;
 use super::prr::Prr;
 use super::{AnyControl, Delivery, Event, Marks, Sample, Sent};
 use crate::accurate_ecn::Counter;
@@ -47,6 +48,8 @@ pub(super) struct More {
     /// With accurate feedback: what was read of it, and how many marks the present ACK adds.
     pub counter: Counter,
     pub new_marks: u32,
+    /// The first slow start, until the window is reduced.
+    pub start: Option<HyStartPlus>,
 }
 
 /// The congestion control of one sender, with its answer.
@@ -68,7 +71,12 @@ impl Congestion {
                     config.initial_window
                 },
                 ssthresh: config.initial_ssthresh,
-                more: has_more.then(Box::default),
+                more: has_more.then(|| {
+                    Box::new(More {
+                        start: config.hystart_plus.then(HyStartPlus::default),
+                        ..More::default()
+                    })
+                }),
             },
             control: config.congestion_control.start(),
         }
