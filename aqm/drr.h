@@ -10,7 +10,7 @@
 #define SLUICEGATE_DRR_H
 
 #include "flow_hash.h"
-#include "turns.h"
+#include "active_list.h"
 
 #define DRR_PARAMS(P)                                                                      \
 	P(queues, COUNT, 1024, 1, AQM_MOST_LANES, "",                                      \
@@ -29,12 +29,12 @@ struct drr_config {
 
 struct drr_state {
 	struct flow_hash hash;
-	struct turns turns;	/* ActiveList */
+	struct active_list active;	/* ActiveList */
 	u32 has_quantum;	/* 1 if the first lane has got its quantum */
 };
 
 struct drr_lane {
-	struct turns_lane turn;	/* its credit is DC_i */
+	struct active_lane turn;	/* its credit is DC_i */
 };
 
 static inline u32 drr_configure(const struct drr_params *p, struct drr_config *config)
@@ -66,17 +66,17 @@ static inline void drr_joined(struct drr_state *state, const struct drr_config *
 			      struct aqm_lanes *lanes, u32 number)
 {
 	(void)config;
-	turns_wake(&state->turns, lanes, number);
+	active_list_add(&state->active, lanes, number);
 }
 
 /* Ends the turn of the first lane; an empty one leaves the round and loses its deficit. */
 static inline void drr_end_turn(struct drr_state *state, struct aqm_lanes *lanes, u32 number,
-				struct turns_lane *lane)
+				struct active_lane *lane)
 {
 	state->has_quantum = 0;
 	if (!lane->waits.packets)
 		lane->credit_bytes = 0;
-	turns_move_first(&state->turns, lane->waits.packets ? &state->turns : 0, lanes, number,
+	active_list_move_first(&state->active, lane->waits.packets ? &state->active : 0, lanes, number,
 			 lane);
 }
 
@@ -84,14 +84,14 @@ static inline u32 drr_next(struct drr_state *state, const struct drr_config *con
 			   struct aqm_lanes *lanes, u64 now_ns)
 {
 	u32 found = AQM_NO_LANE, number;
-	struct turns_lane *lane;
+	struct active_lane *lane;
 
 	(void)now_ns;
-	AQM_UP_TO(AQM_MOST_TURNS) {
-		if (!state->turns.count)
+	AQM_UP_TO(AQM_MOST_STEPS) {
+		if (!state->active.count)
 			break;
-		number = state->turns.first;
-		lane = turns_lane_at(lanes, number);
+		number = state->active.first;
+		lane = active_lane_at(lanes, number);
 		if (!lane)
 			break;
 		if (lane->waits.packets) {
@@ -112,7 +112,7 @@ static inline u32 drr_next(struct drr_state *state, const struct drr_config *con
 static inline void drr_sent(struct drr_state *state, const struct drr_config *config,
 			    struct aqm_lanes *lanes, u32 number, u32 bytes)
 {
-	struct turns_lane *lane = turns_lane_at(lanes, number);
+	struct active_lane *lane = active_lane_at(lanes, number);
 
 	(void)config;
 	if (!lane)
@@ -125,10 +125,10 @@ static inline void drr_sent(struct drr_state *state, const struct drr_config *co
 static inline u32 drr_victim(const struct drr_state *state, const struct drr_config *config,
 			     struct aqm_lanes *lanes, u32 own, u32 bytes)
 {
-	const struct turns none = { 0, 0, 0 };
+	const struct active_list none = { 0, 0, 0 };
 
 	(void)config;
-	return turns_longest(&state->turns, &none, lanes, own, bytes, 1);
+	return active_list_longest(&state->active, &none, lanes, own, bytes, 1);
 }
 
 AQM_SCHEDULER(drr, DRR_PARAMS,

@@ -11,7 +11,7 @@
 #define SLUICEGATE_FQ_H
 
 #include "flow_hash.h"
-#include "turns.h"
+#include "active_list.h"
 
 #define FQ_PARAMS(P)                                                                       \
 	P(queues, COUNT, 1024, 1, AQM_MOST_LANES, "",                                      \
@@ -30,11 +30,11 @@ struct fq_config {
 
 struct fq_state {
 	struct flow_hash hash;
-	struct turns new, old;	/* lanes that were empty a short time ago, and the others */
+	struct active_list new, old;	/* lanes that were empty a short time ago, and the others */
 };
 
 struct fq_lane {
-	struct turns_lane turn;	/* its last packet may exceed the credit */
+	struct active_lane turn;	/* its last packet may exceed the credit */
 };
 
 static inline u32 fq_configure(const struct fq_params *p, struct fq_config *config)
@@ -66,11 +66,11 @@ static inline u32 fq_classify(struct fq_state *state, const struct fq_config *co
 static inline void fq_joined(struct fq_state *state, const struct fq_config *config,
 			     struct aqm_lanes *lanes, u32 number)
 {
-	struct turns_lane *lane;
+	struct active_lane *lane;
 
-	if (!turns_wake(&state->new, lanes, number))
+	if (!active_list_add(&state->new, lanes, number))
 		return;
-	lane = turns_lane_at(lanes, number);
+	lane = active_lane_at(lanes, number);
 	if (lane)
 		lane->credit_bytes = config->quantum_bytes;
 }
@@ -80,15 +80,15 @@ static inline u32 fq_next(struct fq_state *state, const struct fq_config *config
 			  struct aqm_lanes *lanes, u64 now_ns)
 {
 	u32 found = AQM_NO_LANE, number, is_new, is_spent;
-	struct turns_lane *lane;
+	struct active_lane *lane;
 
 	(void)now_ns;
-	AQM_UP_TO(AQM_MOST_TURNS) {
+	AQM_UP_TO(AQM_MOST_STEPS) {
 		is_new = state->new.count > 0;
 		if (!is_new && !state->old.count)
 			break;
 		number = is_new ? state->new.first : state->old.first;
-		lane = turns_lane_at(lanes, number);
+		lane = active_lane_at(lanes, number);
 		if (!lane)
 			break;
 		is_spent = lane->credit_bytes <= 0;
@@ -99,7 +99,7 @@ static inline u32 fq_next(struct fq_state *state, const struct fq_config *config
 		if (is_spent)
 			lane->credit_bytes += config->quantum_bytes;
 		/* an empty new lane becomes an old one: else it could be new again without end */
-		turns_move_first(is_new ? &state->new : &state->old,
+		active_list_move_first(is_new ? &state->new : &state->old,
 				 is_spent || is_new ? &state->old : 0, lanes, number, lane);
 	}
 	return found;
@@ -108,7 +108,7 @@ static inline u32 fq_next(struct fq_state *state, const struct fq_config *config
 static inline void fq_sent(struct fq_state *state, const struct fq_config *config,
 			   struct aqm_lanes *lanes, u32 number, u32 bytes)
 {
-	struct turns_lane *lane = turns_lane_at(lanes, number);
+	struct active_lane *lane = active_lane_at(lanes, number);
 
 	(void)state, (void)config;
 	if (lane)
@@ -119,7 +119,7 @@ static inline u32 fq_victim(const struct fq_state *state, const struct fq_config
 			    struct aqm_lanes *lanes, u32 own, u32 bytes)
 {
 	(void)config;
-	return turns_longest(&state->new, &state->old, lanes, own, bytes, 1);
+	return active_list_longest(&state->new, &state->old, lanes, own, bytes, 1);
 }
 
 AQM_SCHEDULER(fq, FQ_PARAMS,

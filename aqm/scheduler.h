@@ -55,13 +55,13 @@ struct aqm_lane {
 };
 
 /*
- * A loop of at most `count` turns, and never more than AQM_MOST_TURNS, to be left by `break`,
+ * A loop of at most `count` turns, and never more than AQM_MOST_STEPS, to be left by `break`,
  * numbered by `turn`. A program for BPF defines it before, as its verifier demands.
  */
-#define AQM_MOST_TURNS (1 << 20)
+#define AQM_MOST_STEPS (1 << 20)
 #ifndef AQM_UP_TO
 #define AQM_UP_TO(count)                                                              \
-	for (u32 turn = 0, turns_ = (count); turn < AQM_MOST_TURNS && turn < turns_; turn++)
+	for (u32 turn = 0, turns_ = (count); turn < AQM_MOST_STEPS && turn < turns_; turn++)
 #endif
 
 struct aqm_lanes;

@@ -15,7 +15,7 @@
 #define SLUICEGATE_SFQ_H
 
 #include "flow_hash.h"
-#include "turns.h"
+#include "active_list.h"
 
 #define SFQ_PARAMS(P)                                                                      \
 	P(queues, COUNT, 1024, 1, AQM_MOST_LANES, "", "number of queues", "McKenney 1990")   \
@@ -31,11 +31,11 @@ struct sfq_config {
 
 struct sfq_state {
 	struct flow_hash hash;
-	struct turns turns;
+	struct active_list active;
 };
 
 struct sfq_lane {
-	struct turns_lane turn;
+	struct active_lane turn;
 };
 
 static inline u32 sfq_configure(const struct sfq_params *p, struct sfq_config *config)
@@ -67,14 +67,14 @@ static inline void sfq_joined(struct sfq_state *state, const struct sfq_config *
 			      struct aqm_lanes *lanes, u32 number)
 {
 	(void)config;
-	turns_wake(&state->turns, lanes, number);
+	active_list_add(&state->active, lanes, number);
 }
 
 /* Ends the turn of the first lane; an empty one leaves the round. */
 static inline void sfq_end_turn(struct sfq_state *state, struct aqm_lanes *lanes, u32 number,
-				struct turns_lane *lane)
+				struct active_lane *lane)
 {
-	turns_move_first(&state->turns, lane->waits.packets ? &state->turns : 0, lanes, number,
+	active_list_move_first(&state->active, lane->waits.packets ? &state->active : 0, lanes, number,
 			 lane);
 }
 
@@ -82,14 +82,14 @@ static inline u32 sfq_next(struct sfq_state *state, const struct sfq_config *con
 			   struct aqm_lanes *lanes, u64 now_ns)
 {
 	u32 found = AQM_NO_LANE, number;
-	struct turns_lane *lane;
+	struct active_lane *lane;
 
 	(void)config, (void)now_ns;
-	AQM_UP_TO(AQM_MOST_TURNS) {
-		if (!state->turns.count)
+	AQM_UP_TO(AQM_MOST_STEPS) {
+		if (!state->active.count)
 			break;
-		number = state->turns.first;
-		lane = turns_lane_at(lanes, number);
+		number = state->active.first;
+		lane = active_lane_at(lanes, number);
 		if (!lane)
 			break;
 		if (lane->waits.packets) {
@@ -105,7 +105,7 @@ static inline u32 sfq_next(struct sfq_state *state, const struct sfq_config *con
 static inline void sfq_sent(struct sfq_state *state, const struct sfq_config *config,
 			    struct aqm_lanes *lanes, u32 number, u32 bytes)
 {
-	struct turns_lane *lane = turns_lane_at(lanes, number);
+	struct active_lane *lane = active_lane_at(lanes, number);
 
 	(void)config, (void)bytes;
 	if (lane)
@@ -115,10 +115,10 @@ static inline void sfq_sent(struct sfq_state *state, const struct sfq_config *co
 static inline u32 sfq_victim(const struct sfq_state *state, const struct sfq_config *config,
 			     struct aqm_lanes *lanes, u32 own, u32 bytes)
 {
-	const struct turns none = { 0, 0, 0 };
+	const struct active_list none = { 0, 0, 0 };
 
 	(void)config;
-	return turns_longest(&state->turns, &none, lanes, own, bytes, 0);
+	return active_list_longest(&state->active, &none, lanes, own, bytes, 0);
 }
 
 AQM_SCHEDULER(sfq, SFQ_PARAMS,

@@ -20,7 +20,7 @@ def said(*words: str, user: tuple[str, ...] = ()) -> dict[str, Any]:
     """What `sluiced` says, and its exit status; of `check`, the lines by what they are about."""
     command = [*user, lab.SLUICED, *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
-    found = re.findall(r"^(\w+) +([^:]+): (.*)(?:\n +(?:mend|look): (.*))?", done.stdout, re.M)
+    found = re.findall(r"^(\w+) +([^:]+): (.*)(?:\n +(?:fix|check): (.*))?", done.stdout, re.M)
     lines = {about: [word, what, then] for word, about, what, then in found}
     return {"exit": done.returncode, "stderr": done.stderr, **lines}
 
@@ -68,8 +68,8 @@ def as_nobody_by_setcap() -> dict[str, Any]:
         sh(f"cp {lab.SLUICED} {FOLDER}/tried && setcap cap_net_admin+ep {FOLDER}/tried")
     except RuntimeError as error:
         return {"refused": str(error)}
-    _, _, mend = said("check", user=NOBODY)["capability"]
-    sh(mend.partition("   (")[0].removeprefix("sudo "))
+    _, _, fix = said("check", user=NOBODY)["capability"]
+    sh(fix.partition("   (")[0].removeprefix("sudo "))
     first = Gate("open", *DROP_TAIL)
     run = ("run", "--fail", "open", *DROP_TAIL)
     found = {

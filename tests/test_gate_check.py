@@ -42,10 +42,10 @@ def test_to_root_it_says_what_is_there_and_what_is_not():
     assert ruled["forwarding"][1].startswith("this machine forwards no IPv6;")
     assert found["another"]["rules"][1] == "no rule hands packets of lo to the queue"
     assert gate["exit"] == 1
-    word, what, mend = gate["queue number"]
+    word, what, fix = gate["queue number"]
     assert word == "missing"
     assert what.startswith("1 is taken by another program (netlink port ")
-    assert mend.endswith(" --queue 2")
+    assert fix.endswith(" --queue 2")
     assert gate["forwarding"][:2] == ["ok", "on"]
     assert found["no_interface"]["exit"] == 0
     assert found["no_interface"]["rules"][0] == "note"

@@ -185,7 +185,7 @@ def test_checks_are_the_same_for_people_and_as_json():
     for each in found:
         text += f"{each['result']:7}  {each['check']}: {each['what']}\n"
         if each["result"] != "ok":
-            then = "look" if each["result"] == "unknown" else "mend"
+            then = "check" if each["result"] == "unknown" else "fix"
             # what only root sees is asked for with the same options
             remedy = each["remedy"].removesuffix(" --json")
             text += f"         {then}: {remedy}\n"

@@ -177,10 +177,10 @@ def test_devices_of_ones_own_take_no_capability():
 def test_the_root_of_a_namespace_is_told_what_only_the_machines_root_has():
     found = measured("root_of_a_namespace")
     assert "note     real time: --timer realtime and spin are refused; " in found["check"]
-    assert "mend: run it outside of this namespace, as the machine's root" in found["check"]
+    assert "fix: run it outside of this namespace, as the machine's root" in found["check"]
     assert "sluiced: --timer: Operation not permitted: realtime and spin take" in found["run"]
     assert "missing  /dev/net/tun: /dev/net/tun: Permission denied" in found["closed"]
-    assert "mend: outside of this namespace: sudo chmod 666 /dev/net/tun" in found["closed"]
+    assert "fix: outside of this namespace: sudo chmod 666 /dev/net/tun" in found["closed"]
 
 
 @pytest.mark.parametrize(

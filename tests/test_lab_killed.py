@@ -51,11 +51,11 @@ trial() {
     stands=$(tc qdisc show dev out | grep -c swept || true)
     sluiced check --backend kernel --interface out >/tmp/check || true
     told=$(sed -n 's/^missing  kind //p' /tmp/check)
-    mend=$(sed -n '/^missing  kind/{n;s/^ *mend: //p}' /tmp/check)
-    sh -ec "$mend"
+    fix=$(sed -n '/^missing  kind/{n;s/^ *fix: //p}' /tmp/check)
+    sh -ec "$fix"
     cat >>/out/$name <<END
 {"number": $number, "passed": $passed, "files": "$files", "stands": $stands, "told": "$told",
- "mend": "$mend", "kinds": "$kinds", "kept": "$(list /sys/fs/bpf/sluice)",
+ "fix": "$fix", "kinds": "$kinds", "kept": "$(list /sys/fs/bpf/sluice)",
  "qdisc": "$(tc qdisc show dev out)"}
 END
 }
@@ -113,7 +113,7 @@ def check_what_is_left_is_told_and_goes(trial):
         where = "; it goes on before out" if trial["stands"] else ""
         assert re.fullmatch(f"swept: left by {who} was killed{where}", trial["told"])
         words = ["tc qdisc del dev out root"] * trial["stands"] + ["sluiced qdisc remove swept"]
-        assert trial["mend"] == " && ".join(words)
+        assert trial["fix"] == " && ".join(words)
     else:
         assert (trial["told"], trial["stands"]) == ("", 0)
     # after what was told was done

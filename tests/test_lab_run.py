@@ -247,7 +247,7 @@ unshare -m sh -c 'mount -t tmpfs none /run/netns; sluiced check --backend kernel
     >/out/check.unknown || true
 sluiced check --backend kernel --interface router/out >/out/check.killed || true
 refused --interface router/out --scenario /tmp/scenario
-sh -ec "$(tail -n 1 /out/check.killed | sed 's|^ *mend: ||')"
+sh -ec "$(tail -n 1 /out/check.killed | sed 's|^ *fix: ||')"
 left >/out/killed.left
 
 # the interface goes down while 100 packets wait, and comes up again

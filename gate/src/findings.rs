@@ -83,9 +83,9 @@ fn words(name: &str, found: &Finding) -> String {
             weight,
         }) => {
             let (word, then) = match weight {
-                Weight::Missing => ("missing", "mend"),
-                Weight::Note => ("note   ", "mend"),
-                Weight::Unknown => ("unknown", "look"),
+                Weight::Missing => ("missing", "fix"),
+                Weight::Note => ("note   ", "fix"),
+                Weight::Unknown => ("unknown", "check"),
             };
             format!("{word}  {name}: {what}\n         {then}: {remedy}\n")
         }

@@ -26,7 +26,7 @@ mod with_bpf {
 
     use serde_json::{Map, Value, json};
     use sluice_aqm::Verdict;
-    use sluice_kernel::{Counts, Fixed, Kind, Program, log_columns};
+    use sluice_kernel::{Counts, Fixed, Program, QdiscKind, log_columns};
 
     use crate::{
         Failure,
@@ -40,17 +40,18 @@ mod with_bpf {
             QdiscCommand::Compile(options) => save(options),
             QdiscCommand::Install(options) => install(options),
             QdiscCommand::Show(options) => {
-                let counts = Kind::named(&options.kind)?.counts()?;
+                let counts = QdiscKind::named(&options.kind)?.counts()?;
                 print(&counts.iter().map(line).collect::<String>())
             }
             QdiscCommand::Log(options) => {
                 print(&format!("{}\n", log_columns()))?;
-                for (number, happened) in Kind::named(&options.kind)?.log()?.iter().enumerate() {
+                for (number, happened) in QdiscKind::named(&options.kind)?.log()?.iter().enumerate()
+                {
                     print(&format!("{},{happened}\n", number + 1))?;
                 }
                 Ok(())
             }
-            QdiscCommand::Remove(options) => Ok(Kind::named(&options.kind)?.remove()?),
+            QdiscCommand::Remove(options) => Ok(QdiscKind::named(&options.kind)?.remove()?),
         }
     }
 
@@ -75,11 +76,11 @@ mod with_bpf {
         let fixed = Fixed {
             instances: 8,
             is_shaped: !options.unshaped,
-            tells: false,
+            stats: false,
             stays: true,
             ..ready.fixed
         };
-        let kind = Kind::named(&options.kind)?;
+        let kind = QdiscKind::named(&options.kind)?;
         let maps_bytes = kind.maps_bytes(&ready.object, &ready.aqm, &fixed)?;
         let memory = memory::bound_of_kind(&settings, maps_bytes, fixed.instances);
         print(&format!(

@@ -14,7 +14,7 @@ use sluice_gate::{
     router::link::Outlet,
     settings::{LinkSettings, Settings},
 };
-use sluice_network::{Control, Group, Link, Plan, Port, Recording, Replay, Source, Topology};
+use sluice_network::{Group, Link, Monitor, Plan, PortPlan, Recording, Replay, Source, Topology};
 use sluice_queue::{DecisionLog, Event, Observer};
 use sluice_random::stream;
 use sluice_scenario::{Discipline, Fields, Queue, Table, Value};
@@ -111,7 +111,7 @@ fn in_network(packets: &[Timed], links: [&Settings; 2]) -> String {
         service: None,
         wire: None,
         delay_ns: 0,
-        port: Some(Port {
+        port: Some(PortPlan {
             discipline: settings.forward.discipline.on(&settings.forward.buffer),
             scheduler: settings.forward.in_lanes().cloned(),
             aqm: AqmSource::Configured(settings.forward.aqm.clone()),
@@ -142,7 +142,7 @@ fn in_network(packets: &[Timed], links: [&Settings; 2]) -> String {
         seed: links[0].seed,
     };
     let mut log = DecisionLog::new(Vec::new());
-    sluice_network::simulate_traced(&plan, &Control::default(), &mut &mut log).unwrap();
+    sluice_network::simulate_traced(&plan, &Monitor::default(), &mut &mut log).unwrap();
     String::from_utf8(log.finish().unwrap()).unwrap()
 }
 

@@ -14,7 +14,7 @@ use sluice_gate::{
 };
 use sluice_link::Clock;
 use sluice_network::{
-    self as network, Control, Group, Plan, Port, Recording, Replay, Session, Source, Topology,
+    self as network, Group, Monitor, Plan, PortPlan, Recording, Replay, Session, Source, Topology,
 };
 use sluice_queue::Observer;
 use sluice_random::stream;
@@ -107,7 +107,7 @@ fn in_gate(packets: &[(u64, u32, u32)], all: &[Settings]) -> Vec<Seen> {
 }
 
 fn in_network(packets: &[(u64, u32, u32)], all: &[Settings]) -> Vec<Seen> {
-    let port = |settings: &Settings| Port {
+    let port = |settings: &Settings| PortPlan {
         discipline: settings.forward.discipline.on(&settings.forward.buffer),
         scheduler: settings.forward.in_lanes().cloned(),
         aqm: AqmSource::Configured(settings.forward.aqm.clone()),
@@ -156,7 +156,7 @@ fn in_network(packets: &[(u64, u32, u32)], all: &[Settings]) -> Vec<Seen> {
     let mut seen = Vec::new();
     for (number, next) in all[1..].iter().chain([&all[0]]).enumerate() {
         let until_ns = reload_ns(packets, number);
-        session.advance(until_ns, &Control::default()).unwrap();
+        session.advance(until_ns, &Monitor::default()).unwrap();
         let look = |session: &Session| {
             let queue = session.observe().ports[0].queue.clone();
             let known = match &queue.lanes[..] {

@@ -12,7 +12,7 @@ use sluice_gate::{
     settings::{LinkSettings, Settings, Varying},
 };
 use sluice_network::{
-    Control, Group, Plan, Port, RateStep, Recording, Replay, Service, Source, Topology, Trace,
+    Group, Monitor, Plan, PortPlan, RateStep, Recording, Replay, Service, Source, Topology, Trace,
 };
 use sluice_queue::{Event, Observer};
 use sluice_scenario::{AqmName, Discipline, Fields, Queue, Table, Value, Victim};
@@ -129,7 +129,7 @@ fn beside_network<'a>(
         &capture.flow_numbers(),
         &capture.traffic_classes(),
     );
-    let port = Port {
+    let port = PortPlan {
         discipline: discipline.on(buffer),
         scheduler: discipline.in_lanes(),
         aqm: AqmSource::Configured(aqm.clone()),
@@ -171,7 +171,7 @@ fn beside_network<'a>(
         same: 0,
         difference: None,
     };
-    sluice_network::simulate_traced(&plan, &Control::default(), &mut beside).unwrap();
+    sluice_network::simulate_traced(&plan, &Monitor::default(), &mut beside).unwrap();
     beside
 }
 

@@ -13,15 +13,15 @@ use crate::{
     refusal::{lost, verified_instructions},
 };
 
-/// Histograms of each instance: `enum times` of `telling.bpf.h`.
+/// Histograms of each instance: `enum times` of `stats.bpf.h`.
 pub(crate) const TIMES: usize = 3;
-/// Log2 of a histogram's steps per power of 2: `STEPS_LOG2` of `telling.bpf.h`.
+/// Log2 of a histogram's steps per power of 2: `STEPS_LOG2` of `stats.bpf.h`.
 const STEPS_LOG2: usize = 7;
 /// Values of a map that are read at a time.
 const BATCH: u32 = 4096;
-/// Bytes of a word of `struct wish`.
+/// Bytes of a word of `struct params`.
 const WORD: usize = size_of::<u64>();
-/// On average one packet of this many is sampled: `SAMPLED` of `telling.bpf.h`.
+/// On average one packet of this many is sampled: `SAMPLED` of `stats.bpf.h`.
 pub const SAMPLED: u32 = 32;
 
 /// A kind that this process has loaded into the kernel.
@@ -99,7 +99,7 @@ impl Installed {
                 "ecn must be false where no program sets marks behind the qdisc".into(),
             ));
         }
-        let wish = self.map(".data.wish");
+        let params = self.map(".data.params");
         let configs = [Some(aqm), scheduler].into_iter().flatten();
         let mut value = settings.bytes();
         for config in configs.map(Configured::config) {
@@ -108,10 +108,10 @@ impl Installed {
             let room = config.len().next_multiple_of(WORD).max(WORD);
             value.resize(value.len() + room - config.len(), 0);
         }
-        value.resize(wish.value_size() as usize, 0);
-        // odd while the settings are being written: heeding.bpf.h
+        value.resize(params.value_size() as usize, 0);
+        // odd while the settings are being written: reload.bpf.h
         self.turn_edition()?;
-        let written = wish.update(&[0; 4], &value, MapFlags::ANY);
+        let written = params.update(&[0; 4], &value, MapFlags::ANY);
         self.turn_edition()?;
         self.aqm = Some(aqm.clone());
         written.map_err(lost)
@@ -145,7 +145,7 @@ impl Installed {
         let instance = instance.expect("as many as a kind may have");
         let mut times: [Vec<(u64, u64)>; TIMES] = Default::default();
         let mut lengths_ns = Vec::new();
-        if self.fixed.tells {
+        if self.fixed.stats {
             for (place, times) in times.iter_mut().enumerate() {
                 let histogram = self.read("times", number * TIMES as u32 + place as u32)?;
                 *times = steps(&histogram);
@@ -216,7 +216,7 @@ fn word(bytes: &[u8]) -> u64 {
 }
 
 /// Returns the least time of each step that is not empty, ns, and its count: the inverse of
-/// `step_of` in `telling.bpf.h`.
+/// `step_of` in `stats.bpf.h`.
 fn steps(histogram: &[u8]) -> Vec<(u64, u64)> {
     let counts = histogram.chunks_exact(8).map(word).enumerate();
     counts
@@ -233,7 +233,7 @@ fn steps(histogram: &[u8]) -> Vec<(u64, u64)> {
 mod tests {
     use super::*;
 
-    /// `step_of` of `telling.bpf.h`, computed in another way.
+    /// `step_of` of `stats.bpf.h`, computed in another way.
     fn step_of(ns: u64) -> usize {
         let shift = (64 - ns.leading_zeros() as usize).saturating_sub(STEPS_LOG2 + 1);
         (shift << STEPS_LOG2) + (ns >> shift) as usize

@@ -40,7 +40,7 @@ enum victim { VICTIM_TAIL, VICTIM_FRONT, VICTIM_RANDOM };
 const volatile struct {
 	u32 places;	/* for packets, of each instance: a power of 2 */
 	u32 is_shaped;	/* 0: the interface sets the pace */
-	u32 tells;	/* 1: it keeps distributions and samples */
+	u32 stats;	/* 1: it keeps distributions and samples */
 	u32 marks;	/* 1: a program of marks.bpf.h sets marks behind it */
 	u32 instances;	/* interfaces that can use it at a time */
 	u32 lanes;	/* of each instance, with a scheduler */
@@ -56,7 +56,7 @@ struct settings {
 };
 
 /* Settings and configs, which can change while the qdisc runs. */
-struct wish {
+struct params {
 	struct settings settings;
 	union { u64 least; struct OF(_config) own; } config;
 #ifdef SCHEDULER
@@ -112,7 +112,7 @@ struct instance {
 	struct counts counts;
 	u32 is_used;
 	u32 number;
-	struct wish wish;
+	struct params params;
 #ifdef SCHEDULER
 	struct several several;
 #else
@@ -128,7 +128,7 @@ struct instance {
 	u64 seed;
 	u64 drawn;		/* random words that `draw_more` has given */
 	u64 edition;		/* of its settings */
-	struct wish spare;
+	struct params spare;
 };
 
 /* All entries are one value of one map, so finding an entry takes four instructions. */
@@ -175,7 +175,7 @@ static INLINE u32 below(u64 random, u32 count)
 
 static INLINE u64 transmission_ns(const struct instance *instance, u32 bytes)
 {
-	return (u64)bytes * 8000000000ULL / instance->wish.settings.rate_bps;
+	return (u64)bytes * 8000000000ULL / instance->params.settings.rate_bps;
 }
 
 #endif

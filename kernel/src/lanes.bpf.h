@@ -78,7 +78,7 @@ static INLINE void begin_aqms(struct instance *instance, u64 now_ns)
 {
 	instance->several.begun_ns = now_ns;
 #ifdef COUPLED
-	instance->several.tick_ns = now_ns + OF(_tick_interval_ns)(&instance->wish.config.own);
+	instance->several.tick_ns = now_ns + OF(_tick_interval_ns)(&instance->params.config.own);
 #endif
 }
 
@@ -86,7 +86,7 @@ static INLINE void begin_aqms(struct instance *instance, u64 now_ns)
 static INLINE void retune_aqms(struct instance *instance, u64 now_ns)
 {
 #ifdef COUPLED
-	u64 next_ns = now_ns + OF(_tick_interval_ns)(&instance->wish.config.own);
+	u64 next_ns = now_ns + OF(_tick_interval_ns)(&instance->params.config.own);
 
 	if (instance->several.tick_ns > next_ns)
 		instance->several.tick_ns = next_ns;
@@ -115,10 +115,10 @@ static INLINE void begin_empty(struct instance *instance, u64 now_ns)
 
 #ifdef COUPLED
 #define ARRIVE(instance, lane, view)                                                  \
-	OF(_arrive)(&(instance)->several.state.own, &(instance)->wish.config.own,     \
+	OF(_arrive)(&(instance)->several.state.own, &(instance)->params.config.own,     \
 		    lanes_of(instance), view)
 #define DEPART(instance, lane, view)                                                  \
-	OF(_depart)(&(instance)->several.state.own, &(instance)->wish.config.own,     \
+	OF(_depart)(&(instance)->several.state.own, &(instance)->params.config.own,     \
 		    lanes_of(instance), view)
 
 /*
@@ -135,7 +135,7 @@ VERIFIED_ONCE int tick_together(struct instance *instance, u64 now_ns)
 	if (!instance)
 		return 0;
 	several = &instance->several;
-	interval_ns = OF(_tick_interval_ns)(&instance->wish.config.own);
+	interval_ns = OF(_tick_interval_ns)(&instance->params.config.own);
 	lane = lane_at(instance, 0);
 	if (!lane || !interval_ns || now_ns < several->tick_ns)
 		return 0;
@@ -144,7 +144,7 @@ VERIFIED_ONCE int tick_together(struct instance *instance, u64 now_ns)
 			break;
 		view = look(0, instance, lane, 0, several->tick_ns);
 		view.buffer_bytes = 0;	/* as at all ticks */
-		OF(_tick)(&several->state.own, &instance->wish.config.own, lanes_of(instance),
+		OF(_tick)(&several->state.own, &instance->params.config.own, lanes_of(instance),
 			  &view);
 		log(instance, HAPPENED_TICK, 0, 0, 0, 0, &view);
 		several->tick_ns += interval_ns;
@@ -185,7 +185,7 @@ VERIFIED_ONCE int bring_up_to_date(struct instance *instance, struct lane *lane,
 static INLINE u32 classify(struct instance *instance, const struct waiting *arrived)
 {
 	struct OF_SCHEDULER(_state) *state = &instance->several.state.own;
-	const struct OF_SCHEDULER(_config) *config = &instance->wish.scheduler.own;
+	const struct OF_SCHEDULER(_config) *config = &instance->params.scheduler.own;
 	struct aqm_view view = { .now_ns = arrived->since_ns };
 
 	show(&view, instance, arrived);
@@ -232,7 +232,7 @@ VERIFIED_ONCE u32 next_lane(struct instance *instance, u64 now_ns)
 {
 	if (!instance)
 		return AQM_NO_LANE;
-	return OF_SCHEDULER(_next)(&instance->several.state.own, &instance->wish.scheduler.own,
+	return OF_SCHEDULER(_next)(&instance->several.state.own, &instance->params.scheduler.own,
 				   lanes_of(instance), now_ns);
 }
 
@@ -249,7 +249,7 @@ static INLINE void fall_idle(const struct Qdisc *sch, struct instance *instance)
 
 static INLINE void sent(struct instance *instance, u32 number, u32 bytes)
 {
-	OF_SCHEDULER(_sent)(&instance->several.state.own, &instance->wish.scheduler.own,
+	OF_SCHEDULER(_sent)(&instance->several.state.own, &instance->params.scheduler.own,
 			    lanes_of(instance), number, bytes);
 }
 
@@ -257,7 +257,7 @@ VERIFIED_ONCE u32 victim_lane(struct instance *instance, u32 own, u32 bytes)
 {
 	if (!instance)
 		return own;
-	return OF_SCHEDULER(_victim)(&instance->several.state.own, &instance->wish.scheduler.own,
+	return OF_SCHEDULER(_victim)(&instance->several.state.own, &instance->params.scheduler.own,
 				     lanes_of(instance), own, bytes);
 }
 
@@ -341,7 +341,7 @@ static INLINE struct sk_buff *put(struct Qdisc *sch, struct instance *instance, 
 	lane->scheduled.waits.packets++;
 	lane->scheduled.waits.bytes += waiting->bytes;
 	instance->several.bytes += waiting->bytes;
-	OF_SCHEDULER(_joined)(&instance->several.state.own, &instance->wish.scheduler.own,
+	OF_SCHEDULER(_joined)(&instance->several.state.own, &instance->params.scheduler.own,
 			      lanes_of(instance), queue);
 	count_in(sch, instance, waiting->since_ns, waiting->bytes);
 	return lay(place, skb);

@@ -2,7 +2,7 @@
 //! the kernel's verifier, and run by its JIT.
 //!
 //! [`compile()`] makes an object of a header. [`Judge::load`] loads it into the kernel, and
-//! [`Judge::answer`] makes the calls that a world makes of an AQM. [`Kind::install`] registers it as
+//! [`Judge::answer`] makes the calls that a world makes of an AQM. [`QdiscKind::install`] registers it as
 //! a kind of qdisc.
 
 mod compile;
@@ -24,7 +24,7 @@ pub use device::Device;
 pub use installed::{Installed, SAMPLED, Snapshot};
 pub use judge::{Judge, QUESTIONS, Question};
 pub use logged::{Happened, log_columns};
-pub use qdisc::{KINDS, Kind, Owner, check_kernel};
+pub use qdisc::{KINDS, Owner, QdiscKind, check_kernel};
 pub use settings::{Fixed, Settings};
 
 use sluice_aqm::{Class, Configured};

@@ -50,7 +50,7 @@ static INLINE void mark(const struct instance *instance, u32 packet)
 /* Gives an arriving packet its number: the count of arrivals. */
 static INLINE void give_number(const struct instance *instance, struct sk_buff *skb)
 {
-	if (fixed.marks && instance->wish.settings.ecn)
+	if (fixed.marks && instance->params.settings.ecn)
 		*(u64 *)((struct qdisc_skb_cb *)skb->cb)->data =
 			CARRIES_NUMBER << 32 | carried(instance, (u32)instance->counts.arrivals);
 }
@@ -64,7 +64,7 @@ static INLINE u8 traffic_class(const struct instance *instance, struct sk_buff *
 	const struct iphdr *header;
 
 #ifndef WANTS_TRAFFIC_CLASS
-	if (!fixed.marks || !instance->wish.settings.ecn)
+	if (!fixed.marks || !instance->params.settings.ecn)
 		return 0;
 #endif
 	header = bpf_rdonly_cast(skb->head + skb->network_header,
@@ -82,7 +82,7 @@ static INLINE u8 traffic_class(const struct instance *instance, struct sk_buff *
  */
 static INLINE u32 can_be_marked(const struct instance *instance, u8 traffic_class)
 {
-	return fixed.marks && instance->wish.settings.ecn && (traffic_class & 3);
+	return fixed.marks && instance->params.settings.ecn && (traffic_class & 3);
 }
 
 SECTION("tcx/ingress") int set_ce(struct __sk_buff *skb)

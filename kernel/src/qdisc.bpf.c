@@ -26,7 +26,7 @@
 #endif
 #include "instance.bpf.h"
 #include "marks.bpf.h"
-#include "telling.bpf.h"
+#include "stats.bpf.h"
 #include "logging.bpf.h"
 #include "waiting.bpf.h"
 #ifdef SCHEDULER
@@ -34,13 +34,13 @@
 #else
 #include "fifo.bpf.h"
 #endif
-#include "heeding.bpf.h"
+#include "reload.bpf.h"
 
 #ifndef COUPLED
 #define ARRIVE(instance, lane, view) \
-	OF(_arrive)(&(lane)->state.own, &(instance)->wish.config.own, view)
+	OF(_arrive)(&(lane)->state.own, &(instance)->params.config.own, view)
 #define DEPART(instance, lane, view) \
-	OF(_depart)(&(lane)->state.own, &(instance)->wish.config.own, view)
+	OF(_depart)(&(lane)->state.own, &(instance)->params.config.own, view)
 #endif
 
 /* A shaped link that was late makes up for at most this time. */
@@ -53,8 +53,8 @@ static INLINE u32 is_drop(enum aqm_verdict verdict)
 
 static INLINE u32 has_room(struct Qdisc *sch, const struct instance *instance, u32 bytes)
 {
-	return sch->q.qlen < instance->wish.settings.limit_packets &&
-	       (u64)sch->qstats.backlog + bytes <= instance->wish.settings.limit_bytes;
+	return sch->q.qlen < instance->params.settings.limit_packets &&
+	       (u64)sch->qstats.backlog + bytes <= instance->params.settings.limit_bytes;
 }
 
 /* Counts a verdict. As with Linux's RED, tc shows marks as overlimits. */
@@ -122,7 +122,7 @@ static INLINE u32 make_room(struct Qdisc *sch, struct instance *instance, u32 ow
 			    u32 bytes, enum aqm_verdict verdict, u32 candidate,
 			    struct bpf_sk_buff_ptr *to_free)
 {
-	u32 victim = instance->wish.settings.victim, is_room = 0, number, index;
+	u32 victim = instance->params.settings.victim, is_room = 0, number, index;
 	enum aqm_verdict why = verdict;
 	struct lane *lane;
 
@@ -135,7 +135,7 @@ static INLINE u32 make_room(struct Qdisc *sch, struct instance *instance, u32 ow
 			instance->counts.verdicts[AQM_DROP_BOTH]++;
 		return 0;
 	}
-	if (bytes > instance->wish.settings.limit_bytes)
+	if (bytes > instance->params.settings.limit_bytes)
 		return 0;
 	FOR_UP_TO(fixed.places) {
 		number = why == AQM_DROP_OVERFLOW ? victim_lane(instance, own, bytes) : own;
@@ -171,7 +171,7 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	enum aqm_verdict verdict, why;
 	struct lane *lane;
 
-	heed(instance, now_ns);
+	take_params(instance, now_ns);
 	if (!sch->q.qlen && now_ns >= instance->free_ns)
 		fall_idle(sch, instance);
 	tick_together(instance, now_ns);
@@ -322,7 +322,7 @@ SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
 		ask_again(sch, instance, instance->free_ns);
 		return 0;
 	}
-	heed(instance, now_ns);
+	take_params(instance, now_ns);
 	log_time(instance, HAPPENED_ASK, 0, 0, 0, 0, now_ns, 0);
 	tick_together(instance, now_ns);
 	end_service(sch, instance, now_ns);
@@ -365,7 +365,7 @@ SECTION("struct_ops/init") int init(u64 *context)
 		instance->counts.begun_ns = now_ns;
 		instance->counts.until_ns = now_ns;
 		begin_empty(instance, now_ns);
-		heed(instance, now_ns);
+		take_params(instance, now_ns);
 		begin_aqms(instance, now_ns);
 		log_time(instance, HAPPENED_BEGIN, 0, 0, 0, 0, now_ns, 0);
 		sch->limit = HAS_ENTRY | number;

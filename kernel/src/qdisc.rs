@@ -44,11 +44,11 @@ pub enum Owner {
 }
 
 /// A kind of qdisc that the kernel has.
-pub struct Kind {
+pub struct QdiscKind {
     folder: PathBuf,
 }
 
-impl Kind {
+impl QdiscKind {
     /// Returns the kind of that name, whether it exists or not.
     ///
     /// # Errors
@@ -81,7 +81,7 @@ impl Kind {
         name.expect("checked when it was given")
     }
 
-    /// Returns the bytes of the maps that [`Kind::install`] would create.
+    /// Returns the bytes of the maps that [`QdiscKind::install`] would create.
     ///
     /// # Errors
     /// If the object is no BPF object, or none of this AQM.
@@ -97,7 +97,7 @@ impl Kind {
     }
 
     /// Loads an AQM into the kernel, and registers it as this kind. It stays until
-    /// [`Kind::remove`], even when this process ends.
+    /// [`QdiscKind::remove`], even when this process ends.
     ///
     /// # Errors
     /// If there is a kind of that name, if the object is none of this AQM, if the kernel has no BPF
@@ -184,7 +184,7 @@ impl Kind {
     }
 
     fn make_ready(&self, open: &mut OpenObject, fixed: &Fixed) -> Result<(), libbpf_rs::Error> {
-        let told = if fixed.tells { fixed.instances } else { 1 };
+        let told = if fixed.stats { fixed.instances } else { 1 };
         for mut map in open.maps_mut() {
             match map.name().to_str() {
                 Some("places") => map.set_max_entries(fixed.instances * fixed.places())?,
@@ -193,7 +193,7 @@ impl Kind {
                     map.set_max_entries(fixed.log_bytes)?;
                 }
                 Some("times") => map.set_max_entries(told * TIMES as u32)?,
-                Some("lengths") if fixed.tells => map.set_max_entries(told * fixed.places())?,
+                Some("lengths") if fixed.stats => map.set_max_entries(told * fixed.places())?,
                 Some("to_mark") if !fixed.marks_at.is_empty() => map.set_max_entries(MARKS)?,
                 Some(".rodata.fixed") => map.set_initial_value(&fixed.bytes())?,
                 Some("qdisc") => {

@@ -17,7 +17,7 @@ pub struct Fixed {
     /// True: packets leave at the link's rate. False: the interface sets the pace.
     pub is_shaped: bool,
     /// True: it keeps distributions, and samples of packets.
-    pub tells: bool,
+    pub stats: bool,
     /// Lanes of the scheduler; without one 1.
     pub lanes: u32,
     /// Bytes of the log of decisions, a power of 2 and at least a page; 0: no log.
@@ -40,7 +40,7 @@ impl Fixed {
         let words = [
             self.places(),
             self.is_shaped.into(),
-            self.tells.into(),
+            self.stats.into(),
             marks.into(),
             self.instances,
             self.lanes,

@@ -69,11 +69,11 @@ static INLINE struct aqm_view look(const struct Qdisc *sch, const struct instanc
 {
 	struct aqm_view view = {
 		.now_ns = now_ns,
-		.rate_bps = instance->wish.settings.rate_bps,
+		.rate_bps = instance->params.settings.rate_bps,
 		.queue_bytes = bytes_in(sch, lane),
 		.buffer_bytes = bytes_in_all(sch, instance),
 		.queue_packets = packets_in(sch, lane),
-		.limit_packets = instance->wish.settings.limit_packets,
+		.limit_packets = instance->params.settings.limit_packets,
 		.lane = number,
 		.idle = is_idle(sch, instance, lane, now_ns),
 	};
@@ -102,7 +102,7 @@ static INLINE void make_up_ticks(const struct Qdisc *sch, struct instance *insta
 				 struct lane *lane, u32 number, u64 now_ns)
 {
 #ifdef HAS_TICK
-	u64 interval_ns = OF(_tick_interval_ns)(&instance->wish.config.own);
+	u64 interval_ns = OF(_tick_interval_ns)(&instance->params.config.own);
 	struct aqm_view view;
 
 	if (!interval_ns || now_ns < lane->tick_ns)
@@ -112,7 +112,7 @@ static INLINE void make_up_ticks(const struct Qdisc *sch, struct instance *insta
 			break;
 		view = look(sch, instance, lane, number, lane->tick_ns);
 		view.buffer_bytes = 0;	/* of the other lanes the past is not known */
-		OF(_tick)(&lane->state.own, &instance->wish.config.own, &view);
+		OF(_tick)(&lane->state.own, &instance->params.config.own, &view);
 		log(instance, HAPPENED_TICK, number, 0, 0, 0, &view);
 		lane->tick_ns += interval_ns;
 	}
@@ -135,7 +135,7 @@ static INLINE void tell(const struct Qdisc *sch, struct instance *instance, stru
 	if (change < 0)
 		view.idle = view.idle_since_ns = 0;
 #endif
-	OF(_occupancy)(&lane->state.own, &instance->wish.config.own, &view, change);
+	OF(_occupancy)(&lane->state.own, &instance->params.config.own, &view, change);
 	log(instance, change > 0 ? HAPPENED_JOIN : HAPPENED_LEAVE, number, waiting->packet, 0, 0,
 	    &view);
 #endif
@@ -148,7 +148,7 @@ static INLINE u64 tick_after(const struct instance *instance, u64 now_ns)
 	u64 interval_ns = 0;
 
 #ifdef HAS_TICK
-	interval_ns = OF(_tick_interval_ns)(&instance->wish.config.own);
+	interval_ns = OF(_tick_interval_ns)(&instance->params.config.own);
 #endif
 	return interval_ns ? now_ns + interval_ns : ~0ULL;
 }

@@ -384,7 +384,7 @@ pub enum Victim {
 
 /// What the queue decides, with any AQM.
 #[derive(Clone, Copy, Debug)]
-pub struct Discipline {
+pub struct BufferPolicy {
     /// Greatest number of waiting packets, at least 1.
     pub limit: u32,
     /// Greatest number of waiting bytes, if those are limited, too.

@@ -1,7 +1,7 @@
 //! A safe interface to the AQMs of `aqm/`.
 //!
 //! [`Class`] describes an AQM (its parameters, its rules, its drop function), [`Configured`] is an
-//! AQM with its parameters set, and [`Running`] is an instance with its state. [`Discipline`] adds
+//! AQM with its parameters set, and [`Running`] is an instance with its state. [`BufferPolicy`] adds
 //! what the queue decides: the limit, the victim and marking.
 
 mod class;
@@ -36,7 +36,7 @@ pub use class::{
 #[cfg(unix)]
 pub use compile::adopt;
 pub use compile::compile;
-pub use discipline::{Aqm, Asked, Configured, Discipline, Running, Victim};
+pub use discipline::{Aqm, Asked, BufferPolicy, Configured, Running, Victim};
 pub use ffi::{LaneView, Verdict, View};
 #[cfg(unix)]
 pub use library::load;

@@ -71,9 +71,9 @@ impl Scheduler {
         self.count
     }
 
-    /// Tells what waits in a lane now. Must be called after each change, before other functions.
+    /// Sets what waits in a lane now. Must be called after each change, before other functions.
     #[inline]
-    pub fn tell(&mut self, lane: usize, view: LaneView) {
+    pub fn set_view(&mut self, lane: usize, view: LaneView) {
         let words = &mut self.lanes.words()[lane * self.lane_words..][..self.lane_words];
         // SAFETY: every `struct X_lane` begins with a `struct aqm_lane`, and words are aligned.
         unsafe { words.as_mut_ptr().cast::<LaneView>().write(view) };

@@ -31,7 +31,7 @@ fn head(queue: &mut Scheduler, lane: u32, since_ns: Option<u64>) {
         packets: 1,
         head_bytes: BYTES,
     });
-    queue.tell(lane as usize, view);
+    queue.set_view(lane as usize, view);
 }
 
 fn tick(queue: &mut Scheduler, now_ns: u64) {

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use sluice_aqm::{Configured, Discipline};
+use sluice_aqm::{BufferPolicy, Configured};
 
 use crate::{
     arrivals::{Arrivals, Change, Modulator},
-    control::Control,
     error::{ChainError, refuse},
     filter::{Averaging, Filter, Sampling},
     levels::Levels,
+    monitor::Monitor,
 };
 
 /// Everything that determines a chain.
@@ -20,7 +20,7 @@ pub struct Plan {
     /// Probability that a service ends in a slot, in (0, 1].
     pub mu: f64,
     /// Limit, victim and marking.
-    pub discipline: Discipline,
+    pub discipline: BufferPolicy,
     /// Drop-tail, an AQM without a state, or a member of the RED family with independent drops and
     /// no idle rule.
     pub aqm: Configured,
@@ -44,12 +44,12 @@ const VECTORS: f64 = 3.0;
 pub struct Chain {
     pub(crate) modulator: Modulator,
     pub(crate) levels: Levels,
-    pub(crate) discipline: Discipline,
+    pub(crate) discipline: BufferPolicy,
     pub(crate) mu: f64,
     pub(crate) memory: f64,
     pub(crate) sampling: Sampling,
     pub(crate) filter: Filter,
-    pub(crate) control: Arc<Control>,
+    pub(crate) monitor: Arc<Monitor>,
 }
 
 /// A possible outcome of a slot for the average and the AQM, after the slot's service and the
@@ -141,7 +141,7 @@ impl Chain {
             memory: plan.memory,
             sampling,
             filter,
-            control: Arc::default(),
+            monitor: Arc::default(),
         };
         let highest = chain.reached().iter().rposition(|known| *known);
         let top = highest.expect("an empty system") / chain.sizes();
@@ -159,9 +159,9 @@ impl Chain {
         self.mu
     }
 
-    /// Returns the control, by which another thread follows or cancels a solution.
-    pub fn control(&self) -> &Control {
-        &self.control
+    /// Returns the monitor, by which another thread follows or cancels a solution.
+    pub fn monitor(&self) -> &Monitor {
+        &self.monitor
     }
 
     /// Number of states.

@@ -8,7 +8,7 @@
 use ndarray::Array2;
 
 use crate::{
-    chain::Chain, control::Progress, dense, elimination::add_scaled, error::ChainError, set::Set,
+    chain::Chain, dense, elimination::add_scaled, error::ChainError, monitor::Progress, set::Set,
 };
 
 /// A solution with an entry above this is scaled down, so that it does not overflow.
@@ -67,7 +67,7 @@ impl<'c> Factor<'c> {
     /// Factors `chain`. Every state must be able to reach a taboo state.
     ///
     /// # Errors
-    /// If the chain's control is cancelled.
+    /// If the chain's monitor is cancelled.
     pub fn new(chain: &'c Chain, taboo: Taboo) -> Result<Self, ChainError> {
         let (sizes, block) = (
             chain.sizes(),
@@ -82,7 +82,7 @@ impl<'c> Factor<'c> {
         let mut here = factor.blocks(sizes - 1);
         let mut inner = dense::zeros(block, block);
         for size in (0..sizes).rev() {
-            chain.control.tell(Progress::Eliminated {
+            chain.monitor.report(Progress::Eliminated {
                 sizes: sizes - 1 - size,
                 of: sizes,
             })?;

@@ -38,7 +38,7 @@ impl Chain {
     /// Returns the moments of the times of packets that are served, under drop from front.
     ///
     /// # Errors
-    /// If the chain's control is cancelled.
+    /// If the chain's monitor is cancelled.
     pub fn front_moments(&self, probabilities: &[f64]) -> Result<FrontMoments, ChainError> {
         let quiet = Quiet::new(self);
         let joined = self.joined(probabilities);
@@ -47,7 +47,7 @@ impl Chain {
         let mut columns = [empty(), empty(), empty()];
         let mut total = NOTHING;
         for ahead in 0..self.sizes() - 2 {
-            self.control.going()?;
+            self.monitor.going()?;
             self.pass(ahead, &quiet, &mut columns);
             self.collect(ahead + 2, &joined, &columns[2], &mut total);
             columns.rotate_left(1);

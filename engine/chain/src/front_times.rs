@@ -47,14 +47,14 @@ impl Chain {
     /// Returns the times of packets that are served, under drop from front.
     ///
     /// # Errors
-    /// If the memory is too small for the packets' states, or if the chain's control is cancelled.
+    /// If the memory is too small for the packets' states, or if the chain's monitor is cancelled.
     pub fn front_times(&self, probabilities: &[f64]) -> Result<FrontTimes, ChainError> {
         let joined = self.joined(probabilities);
         let total: f64 = joined.iter().sum();
         let (mut planes, at_once) = self.lines(&joined);
         let (mut started, mut unknown) = (vec![at_once], 0.0);
         loop {
-            self.control.going()?;
+            self.monitor.going()?;
             let bytes = planes.iter().map(plane_length).sum::<usize>() * COPIES;
             if bytes as f64 > self.memory {
                 refuse!(

@@ -10,7 +10,6 @@
 
 mod arrivals;
 mod chain;
-mod control;
 mod decompositions;
 mod dense;
 mod direct;
@@ -31,6 +30,7 @@ mod losses;
 mod losses_tests;
 mod measures;
 mod memoryless;
+mod monitor;
 #[cfg(test)]
 mod oracle;
 mod params;
@@ -54,12 +54,12 @@ mod transient_tests;
 
 pub use arrivals::{Arrivals, Change, Modulator};
 pub use chain::{Chain, Plan};
-pub use control::{Control, Progress};
 pub use error::ChainError;
 pub use front::FrontMoments;
 pub use front_times::FrontTimes;
 pub use losses::Losses;
 pub use measures::{Fates, Measures, Sums};
+pub use monitor::{Monitor, Progress};
 pub use passage::Passage;
 pub use sensitivity::{Derivative, Linear, Sensitivities};
 pub use set::{Bounds, Set};

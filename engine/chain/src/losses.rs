@@ -32,7 +32,7 @@ impl Chain {
     /// k-th arrival after a loss is v ((I - Q)^-1 (A + L))^k.
     ///
     /// # Errors
-    /// If the probability of a loss is 0 as a double, or if the chain's control is cancelled.
+    /// If the probability of a loss is 0 as a double, or if the chain's monitor is cancelled.
     pub fn losses(&self, probabilities: &[f64], lag: usize) -> Result<Losses, ChainError> {
         let quiet = Quiet::new(self);
         let first = self.arrive(probabilities);
@@ -44,7 +44,7 @@ impl Chain {
         state.iter_mut().for_each(|x| *x /= lost);
         let mut again = Vec::new();
         for _ in 0..lag {
-            self.control.going()?;
+            self.monitor.going()?;
             quiet.follow(self, &mut state);
             let next = self.arrive(&state);
             again.push(sum(&next.lost));

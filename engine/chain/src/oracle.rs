@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use proptest::prelude::*;
-use sluice_aqm::{Configured, Discipline, Value, Victim, find};
+use sluice_aqm::{BufferPolicy, Configured, Value, Victim, find};
 
 use crate::{
     Arrivals, Chain, Method, Plan, drop_function::Curve, elimination::add_scaled,
@@ -34,7 +34,7 @@ pub(crate) fn drop_tail(rate: f64, mu: f64, limit: u32) -> Plan {
     Plan {
         arrivals: Arrivals::Geometric { rate },
         mu,
-        discipline: Discipline {
+        discipline: BufferPolicy {
             limit,
             limit_bytes: None,
             victim: Victim::Tail,
@@ -338,7 +338,7 @@ proptest! {
         (arrivals, mu, aqm) in (arrivals(), 0.1..1.0, disciplines()),
         (limit, ecn, grid) in (2_u32..7, any::<bool>(), 0.3..1.5),
     ) {
-        let discipline = Discipline { limit, limit_bytes: None, victim: Victim::Tail, ecn };
+        let discipline = BufferPolicy { limit, limit_bytes: None, victim: Victim::Tail, ecn };
         check(&Plan { arrivals, mu, discipline, aqm, slot_ns: 1_000_000, grid, memory: MEMORY })?;
     }
 }

@@ -151,14 +151,14 @@ impl Chain {
             memory: self.memory,
             sampling,
             filter,
-            control: self.control.clone(),
+            monitor: self.monitor.clone(),
         })
     }
 
     /// Returns the linear measures of `x`, a vector over the states.
     ///
     /// # Errors
-    /// If the chain's control is cancelled.
+    /// If the chain's monitor is cancelled.
     pub fn linear(&self, x: &[f64]) -> Result<Linear, ChainError> {
         let measures = self.measures(x);
         let (sojourn, delay) = match self.discipline.victim {

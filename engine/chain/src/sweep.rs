@@ -5,10 +5,10 @@
 
 use crate::{
     chain::{Chain, Changed},
-    control::Progress,
     elimination::add_scaled,
     error::ChainError,
     line::{Line, Room},
+    monitor::Progress,
     set::Set,
 };
 
@@ -49,13 +49,13 @@ impl<'c> Sweeper<'c> {
     }
 
     /// Makes one sweep up and one down, in place, towards the solution of `x = b + x T`; b is
-    /// `right`, or 0. After a cancellation by the chain's control, x stays as it is.
+    /// `right`, or 0. After a cancellation by the chain's monitor, x stays as it is.
     pub fn sweep(&mut self, x: &mut [f64], right: Option<&[f64]>) {
         if self.going.is_err() {
             return;
         }
         self.sweeps += 1;
-        self.going = self.chain.control.tell(Progress::Swept {
+        self.going = self.chain.monitor.report(Progress::Swept {
             sweeps: self.sweeps,
             residual: self.residual,
         });
@@ -79,7 +79,7 @@ impl<'c> Sweeper<'c> {
     /// Returns `Ok` if all sweeps were made.
     ///
     /// # Errors
-    /// If the chain's control was cancelled.
+    /// If the chain's monitor was cancelled.
     pub fn going(&self) -> Result<(), ChainError> {
         self.going.clone()
     }

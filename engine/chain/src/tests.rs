@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
-use sluice_aqm::{Configured, Discipline, Value, find};
+use sluice_aqm::{BufferPolicy, Configured, Value, find};
 
 use crate::{
     Arrivals, Chain, Method, Plan,
@@ -259,7 +259,7 @@ fn what_no_chain_follows_is_refused_with_what_would_be_right() {
         ),
         (
             Plan {
-                discipline: Discipline {
+                discipline: BufferPolicy {
                     limit_bytes: Some(1000),
                     ..good.discipline
                 },

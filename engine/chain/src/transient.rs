@@ -57,11 +57,11 @@ impl<'c> Transient<'c> {
     /// counting rounding.
     ///
     /// # Errors
-    /// If the chain's control is cancelled.
+    /// If the chain's monitor is cancelled.
     pub fn advance(&mut self, slots: u64, tolerance: f64) -> Result<(), ChainError> {
         let end = self.slot + slots;
         while self.slot < end {
-            self.chain.control.going()?;
+            self.chain.monitor.going()?;
             let left = end - self.slot;
             if left <= DIMENSION as u64 {
                 self.step();

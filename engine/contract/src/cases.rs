@@ -4,7 +4,7 @@
 use std::{iter, iter::repeat_n, sync::Arc};
 
 use rand::Rng;
-use sluice_aqm::{Class, Configured, Discipline, Value, Victim, all, coupled, schedulers};
+use sluice_aqm::{BufferPolicy, Class, Configured, Value, Victim, all, coupled, schedulers};
 use sluice_ecn::Ecn;
 use sluice_queue::datagram_flow_hash;
 use sluice_random::{Stream, stream};
@@ -53,7 +53,7 @@ pub struct Case {
     /// The AQM of each of the scheduler's queues.
     pub aqm: Configured,
     /// Limits, victim and marking.
-    pub discipline: Discipline,
+    pub discipline: BufferPolicy,
     /// The scheduler with its queues.
     pub scheduler: Option<Configured>,
     /// The arriving packets, in the order of their times.
@@ -185,7 +185,7 @@ pub fn long(class: &'static Class, bursts: usize) -> Case {
     Case {
         name: class.name.clone(),
         aqm: near(class, &[]),
-        discipline: Discipline {
+        discipline: BufferPolicy {
             limit: LIMIT,
             limit_bytes: None,
             victim: Victim::Tail,
@@ -220,7 +220,7 @@ fn of_coupled() -> impl Iterator<Item = Case> {
             .map(move |(victim, seed)| Case {
                 name: format!("{aqm:?} {victim:?}"),
                 aqm: aqm.clone(),
-                discipline: Discipline {
+                discipline: BufferPolicy {
                     limit: LIMIT,
                     limit_bytes: (seed == 1).then_some(LIMIT_BYTES),
                     victim,
@@ -239,7 +239,7 @@ fn of_aqms() -> impl Iterator<Item = Case> {
         every_scheduler().into_iter().flat_map(move |scheduler| {
             [false, true].into_iter().flat_map(move |ecn| {
                 [None, Some(LIMIT_BYTES)].map(|limit_bytes| {
-                    let discipline = Discipline {
+                    let discipline = BufferPolicy {
                         limit: LIMIT,
                         limit_bytes,
                         victim,
@@ -250,7 +250,7 @@ fn of_aqms() -> impl Iterator<Item = Case> {
             })
         })
     });
-    let queues: Arc<[(Discipline, Option<Configured>)]> = queues.collect();
+    let queues: Arc<[(BufferPolicy, Option<Configured>)]> = queues.collect();
     all().iter().flat_map(move |class| {
         let (aqm, queues) = (near(class, &[]), Arc::clone(&queues));
         (0..queues.len())

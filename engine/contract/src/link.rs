@@ -1,7 +1,7 @@
 //! The plain link: a queue and a link that takes packets from it.
 
 use rand::Rng;
-use sluice_aqm::{Configured, Discipline, NEVER};
+use sluice_aqm::{BufferPolicy, Configured, NEVER};
 use sluice_ecn::Ecn;
 use sluice_queue::{DecisionLog, Observer, Packet, Queue};
 use sluice_random::Stream;
@@ -60,7 +60,7 @@ pub fn drive(case: &Case, observer: impl Observer<Plain>) {
 /// A queue at a link.
 pub(crate) struct Link<'a> {
     pub aqm: &'a Configured,
-    pub discipline: Discipline,
+    pub discipline: BufferPolicy,
     pub scheduler: Option<Configured>,
     pub rate_bps: u64,
     /// End of the run, ns.

@@ -6,7 +6,7 @@ use std::{collections::HashMap, fmt::Write};
 
 use rand::Rng;
 use sluice_aqm::{
-    Aqm, Asked, Configured, Discipline, ONE, Running, Value, Verdict, Victim, all, find,
+    Aqm, Asked, BufferPolicy, Configured, ONE, Running, Value, Verdict, Victim, all, find,
 };
 use sluice_ecn::Ecn;
 use sluice_queue::datagram_flow_hash;
@@ -194,7 +194,7 @@ impl Vector {
         let last_ns = arrivals.last().map_or(0, |(now_ns, _)| *now_ns);
         let link = Link {
             aqm: &self.aqm,
-            discipline: Discipline {
+            discipline: BufferPolicy {
                 limit: LIMIT,
                 limit_bytes: None,
                 victim: Victim::Tail,

@@ -210,8 +210,8 @@ fn slotted(scenario: &Scenario, discipline: &Discipline) -> &'static str {
     plan.slots = plan.slots.min(SLOTS);
     plan.replications = plan.replications.min(2);
     let aqm = discipline.configured().unwrap().into();
-    let control = sluice_slotted::Control::default();
-    let run = || sluice_slotted::simulate(&plan, &aqm, Some(1), &control);
+    let monitor = sluice_slotted::Monitor::default();
+    let run = || sluice_slotted::simulate(&plan, &aqm, Some(1), &monitor);
     let found = run();
     assert_eq!(found.slots, plan.slots * u64::from(plan.replications));
     let mut left = 0;
@@ -262,8 +262,8 @@ fn network(scenario: &NetworkScenario, discipline: &Discipline) -> &'static str 
     for group in &mut plan.groups {
         group.count = group.count.min(MOST_FLOWS);
     }
-    let control = sluice_network::Control::default();
-    let run = || sluice_network::simulate(&plan, Some(1), &control);
+    let monitor = sluice_network::Monitor::default();
+    let run = || sluice_network::simulate(&plan, Some(1), &monitor);
     let Ok(found) = run() else {
         return "refused by the run";
     };

@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::BTreeMap, io::Write, sync::Arc};
 
 use sluice_aqm::{AqmSource, all, coupled};
 use sluice_contract::{Arrival, COUPLED, Case, SLOT_NS, SLOTS_PER_UNIT, UNIT_BYTES, cases, log};
-use sluice_network::{Group, Link, NEVER, Port, Recording, Replay, Source, Topology};
+use sluice_network::{Group, Link, NEVER, PortPlan, Recording, Replay, Source, Topology};
 use sluice_queue::{DecisionLog, columns};
 use sluice_slotted::{Arrivals, Service};
 
@@ -42,9 +42,9 @@ fn slotted(case: &Case) -> String {
         slot_ns: SLOT_NS,
     };
     let aqm = AqmSource::Configured(case.aqm.clone());
-    let control = sluice_slotted::Control::default();
+    let monitor = sluice_slotted::Monitor::default();
     logged(|log| {
-        sluice_slotted::simulate_logged(&plan, &aqm, case.words(), &control, log);
+        sluice_slotted::simulate_logged(&plan, &aqm, case.words(), &monitor, log);
     })
 }
 
@@ -62,7 +62,7 @@ fn network(case: &Case) -> String {
         service: None,
         wire: None,
         delay_ns: 0,
-        port: Some(Port {
+        port: Some(PortPlan {
             discipline: case.discipline,
             scheduler: case.scheduler.clone(),
             aqm: AqmSource::Configured(case.aqm.clone()),
@@ -93,9 +93,9 @@ fn network(case: &Case) -> String {
         replications: 1,
         seed: case.seed,
     };
-    let control = sluice_network::Control::default();
+    let monitor = sluice_network::Monitor::default();
     logged(|mut log| {
-        sluice_network::simulate_traced(&plan, &control, &mut log).unwrap();
+        sluice_network::simulate_traced(&plan, &monitor, &mut log).unwrap();
     })
 }
 
@@ -202,7 +202,7 @@ fn a_world_that_differs_is_told() {
     type Fault = fn(Case) -> Case;
     let faults: [(&str, Fault); 3] = [
         ("a packet fewer", |case| Case {
-            discipline: sluice_aqm::Discipline {
+            discipline: sluice_aqm::BufferPolicy {
                 limit: case.discipline.limit - 1,
                 ..case.discipline
             },

@@ -7,9 +7,9 @@
 
 use std::{env, time::Instant};
 
-use sluice_aqm::{Configured, Discipline, Value, Victim, find};
+use sluice_aqm::{BufferPolicy, Configured, Value, Victim, find};
 use sluice_network::{
-    Control, Group, Link, LongTcp, NEVER, Plan, Port, Source, TcpFlow, TcpKind, Topology,
+    Group, Link, LongTcp, Monitor, NEVER, Plan, PortPlan, Source, TcpFlow, TcpKind, Topology,
     TrafficClass, simulate,
 };
 use sluice_tcp::{Config, CongestionControl, GREEDY, Variant};
@@ -35,8 +35,8 @@ fn main() {
         _ => vec![],
     };
     let aqm = find(&word(1, "drop_tail")).expect("an AQM's name");
-    let port = Port {
-        discipline: Discipline {
+    let port = PortPlan {
+        discipline: BufferPolicy {
             limit: 199 * scale as u32,
             limit_bytes: None,
             victim: Victim::Tail,
@@ -61,7 +61,7 @@ fn main() {
         seed: number(5, "1"),
     };
     let start = Instant::now();
-    let run = simulate(&plan, Some(1), &Control::default()).expect("a plan that makes sense");
+    let run = simulate(&plan, Some(1), &Monitor::default()).expect("a plan that makes sense");
     let seconds = start.elapsed().as_secs_f64();
     let run = &run[0];
     let packets: u64 = run.periods.iter().map(|half| half.ports[0].sent).sum();
@@ -94,7 +94,7 @@ fn moment(queue_ns: &[u64], of: impl Fn(f64) -> f64) -> f64 {
 }
 
 /// Nodes 0 and 1 are the routers, then five clients, then five servers.
-fn dumbbell(port: Port, access_bps: u64, scale: u64) -> Topology {
+fn dumbbell(port: PortPlan, access_bps: u64, scale: u64) -> Topology {
     let mut links = vec![
         link(0, 1, 10_000_000 * scale, 2_500_000),
         link(1, 0, 10_000_000 * scale, 2_500_000),

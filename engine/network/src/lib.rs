@@ -48,7 +48,7 @@ pub use packet::{Kind, Packet, TrafficClass};
 pub use plan::Plan;
 pub use reception::Reception;
 pub use run::{
-    ClassCounts, Control, Counts, DatagramOutcome, Period, Replication, TcpOutcome, simulate,
+    ClassCounts, Counts, DatagramOutcome, Monitor, Period, Replication, TcpOutcome, simulate,
     simulate_traced,
 };
 pub use series::{FlowSeries, PortSeries};
@@ -61,6 +61,6 @@ pub use sources::{
     ShortTcp, Size, Source, TcpFlow, TcpKind, Web,
 };
 pub use tally::{Cell, ClassQueue, Tally};
-pub use topology::{Link, Port, Topology};
+pub use topology::{Link, PortPlan, Topology};
 pub use trace::{Event, Step, Trace};
 pub use wire::{Loss, WirePlan, WireTally};

@@ -479,7 +479,7 @@ impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
     }
 
     /// Puts the queue of a port under another discipline.
-    pub fn retune(&mut self, now_ns: u64, port: usize, to: &topology::Port) {
+    pub fn retune(&mut self, now_ns: u64, port: usize, to: &topology::PortPlan) {
         self.ports[port].retune(now_ns, to);
     }
 

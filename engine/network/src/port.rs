@@ -52,7 +52,7 @@ impl Port {
     /// An empty port before link number `number`, which is idle. `classes` as in [`Tally::new`].
     pub fn new(
         number: usize,
-        plan: &topology::Port,
+        plan: &topology::PortPlan,
         link: &topology::Link,
         random: Stream,
         classes: Option<usize>,
@@ -93,7 +93,7 @@ impl Port {
     }
 
     /// Goes on under another discipline; see [`Queue::retune`].
-    pub fn retune(&mut self, now_ns: u64, to: &topology::Port) {
+    pub fn retune(&mut self, now_ns: u64, to: &topology::PortPlan) {
         let random = &mut self.random;
         self.queue.retune(
             now_ns,

@@ -22,12 +22,12 @@ use crate::{
 
 /// Progress of a run, and a way to cancel it, for other threads.
 #[derive(Debug, Default)]
-pub struct Control {
+pub struct Monitor {
     done_ns: AtomicU64,
     cancelled: AtomicBool,
 }
 
-impl Control {
+impl Monitor {
     /// Returns the time simulated so far, summed over all replications.
     pub fn done_ns(&self) -> u64 {
         self.done_ns.load(Ordering::Relaxed)
@@ -162,7 +162,7 @@ pub struct Replication {
 pub fn simulate(
     plan: &Plan,
     threads: Option<usize>,
-    control: &Control,
+    monitor: &Monitor,
 ) -> Result<Vec<Replication>, NetworkError> {
     let (routes, clock) = plan.check()?;
     let plan = &Arc::new(plan.clone());
@@ -173,7 +173,7 @@ pub fn simulate(
     let finished: Vec<_> = pool.install(|| {
         (0..plan.replications)
             .into_par_iter()
-            .map(|number| replicate(plan, (routes.clone(), clock), number, control, ()))
+            .map(|number| replicate(plan, (routes.clone(), clock), number, monitor, ()))
             .collect::<Result<_, NetworkError>>()
     })?;
     plan.topology.check_answers()?;
@@ -187,12 +187,12 @@ pub fn simulate(
 /// As `simulate`. If the plan is refused, `trace` gets nothing.
 pub fn simulate_traced(
     plan: &Plan,
-    control: &Control,
+    monitor: &Monitor,
     trace: &mut impl Trace,
 ) -> Result<Option<Replication>, NetworkError> {
     let checked = plan.check()?;
     let plan = &Arc::new(plan.clone());
-    let finished = replicate(plan, checked, 0, control, trace)?;
+    let finished = replicate(plan, checked, 0, monitor, trace)?;
     plan.topology.check_answers()?;
     Ok(finished)
 }

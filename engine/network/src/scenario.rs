@@ -22,7 +22,7 @@ use crate::{
         ArrivalProcess, Datagrams, Distribution, Extent, Group, LongTcp, Noise, Recording, Replay,
         ShortTcp, Size, Source, TcpFlow, TcpKind, Web,
     },
-    topology::{Link, Port, Topology},
+    topology::{Link, PortPlan, Topology},
     wire::{Loss, WirePlan},
 };
 
@@ -57,7 +57,7 @@ impl Plan {
             if let Some(what) = discipline.unfit(scenario.buffer(link)) {
                 return Err(NetworkError(format!("{}: {what}", discipline.name())));
             }
-            Ok::<_, NetworkError>(Port {
+            Ok::<_, NetworkError>(PortPlan {
                 discipline: discipline.on(scenario.buffer(link)),
                 scheduler: discipline.in_lanes(),
                 aqm,

@@ -8,8 +8,8 @@ use crate::{
     error::NetworkError,
     observation::Observation,
     plan::Plan,
-    run::{Control, Replication},
-    topology::{MOST_RATE_BPS, Port},
+    run::{Monitor, Replication},
+    topology::{MOST_RATE_BPS, PortPlan},
     world::World,
 };
 
@@ -72,13 +72,13 @@ impl Session {
         self.plan.duration_ns
     }
 
-    /// Does all that comes before `until_ns`. Returns false if `control` cancelled it meanwhile: its
+    /// Does all that comes before `until_ns`. Returns false if `monitor` cancelled it meanwhile: its
     /// time is then that of the last call, though some of the rest has happened, and it can go on.
     ///
     /// # Errors
     /// If `until_ns` lies before the present or after the end, if too many packets are in transit,
     /// or if an AQM returned an invalid verdict.
-    pub fn advance(&mut self, until_ns: u64, control: &Control) -> Result<bool, NetworkError> {
+    pub fn advance(&mut self, until_ns: u64, monitor: &Monitor) -> Result<bool, NetworkError> {
         let (now_ns, end_ns) = (self.now_ns, self.end_ns());
         if !(now_ns..=end_ns).contains(&until_ns) {
             return Err(NetworkError(format!(
@@ -86,7 +86,7 @@ impl Session {
                  {end_ns}, the end (ns)"
             )));
         }
-        let came = with_world!(&mut self.world, world => world.advance(until_ns, control))?;
+        let came = with_world!(&mut self.world, world => world.advance(until_ns, monitor))?;
         self.plan.topology.check_answers()?;
         if let Some(wrong) = self.sources.iter().find_map(AqmSource::wrong) {
             return Err(NetworkError(wrong));
@@ -101,7 +101,7 @@ impl Session {
     ///
     /// # Errors
     /// If the link has no queue, or if the discipline is refused.
-    pub fn retune(&mut self, link: usize, to: &Port) -> Result<(), NetworkError> {
+    pub fn retune(&mut self, link: usize, to: &PortPlan) -> Result<(), NetworkError> {
         let port = self.port(link)?;
         if to.discipline.limit == 0 {
             return Err(NetworkError("limit = 0 must be at least 1 packet".into()));
@@ -155,12 +155,12 @@ impl Session {
         with_world!(&self.world, world => world.observe(self.now_ns))
     }
 
-    /// Runs to the end and returns the result; `None` if `control` cancelled it meanwhile.
+    /// Runs to the end and returns the result; `None` if `monitor` cancelled it meanwhile.
     ///
     /// # Errors
     /// As `advance`.
-    pub fn end(mut self, control: &Control) -> Result<Option<Replication>, NetworkError> {
-        let came = self.advance(self.end_ns(), control)?;
-        Ok(came.then(|| with_world!(self.world, world => world.end(control))))
+    pub fn end(mut self, monitor: &Monitor) -> Result<Option<Replication>, NetworkError> {
+        let came = self.advance(self.end_ns(), monitor)?;
+        Ok(came.then(|| with_world!(self.world, world => world.end(monitor))))
     }
 }

@@ -2,16 +2,16 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use sluice_aqm::{AqmSource, Configured, Discipline};
+use sluice_aqm::{AqmSource, BufferPolicy, Configured};
 use sluice_link::Service;
 
 use crate::{error::NetworkError, wire::WirePlan};
 
-/// The discipline before a link.
+/// The queue before a link.
 #[derive(Clone, Debug)]
-pub struct Port {
+pub struct PortPlan {
     /// Limit, victim and marking.
-    pub discipline: Discipline,
+    pub discipline: BufferPolicy,
     /// How packets are spread over several queues.
     pub scheduler: Option<Configured>,
     /// The AQM of each queue.
@@ -35,7 +35,7 @@ pub struct Link {
     pub wire: Option<WirePlan>,
     /// The port before the link. Without one, packets wait in an unlimited queue that is not
     /// measured.
-    pub port: Option<Port>,
+    pub port: Option<PortPlan>,
 }
 
 /// Greatest delay of a link: an hour.

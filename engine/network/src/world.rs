@@ -16,7 +16,7 @@ use crate::{
     plan::Plan,
     reception::Receptions,
     routes::Routes,
-    run::{ClassCounts, Control, Counts, Period, Replication},
+    run::{ClassCounts, Counts, Monitor, Period, Replication},
     series::FlowSeries,
     topology,
     trace::Trace,
@@ -89,7 +89,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
     ///
     /// # Errors
     /// If too many packets are in transit.
-    pub fn advance(&mut self, until_ns: u64, control: &Control) -> Result<bool, NetworkError> {
+    pub fn advance(&mut self, until_ns: u64, monitor: &Monitor) -> Result<bool, NetworkError> {
         let clock = self.network.clock();
         let until = clock.ticks(until_ns);
         loop {
@@ -98,8 +98,8 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
                 if self.task_due >= until {
                     break;
                 }
-                self.work(clock.at(self.task_due), control);
-                if control.is_cancelled() {
+                self.work(clock.at(self.task_due), monitor);
+                if monitor.is_cancelled() {
                     return Ok(false);
                 }
                 if let Some(link) = self.network.overfull() {
@@ -116,9 +116,9 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
     }
 
     /// Returns the result of a run that has come to its end.
-    pub fn end(mut self, control: &Control) -> Replication {
+    pub fn end(mut self, monitor: &Monitor) -> Replication {
         let end_ns = self.plan.duration_ns;
-        control.add(end_ns - self.reported_ns);
+        monitor.add(end_ns - self.reported_ns);
         self.finish(end_ns);
         Replication {
             periods: self.finished,
@@ -131,7 +131,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
     }
 
     /// Puts the queue of a port under another discipline at `now_ns`, the time of the last `advance`.
-    pub fn retune(&mut self, now_ns: u64, port: usize, to: &topology::Port) {
+    pub fn retune(&mut self, now_ns: u64, port: usize, to: &topology::PortPlan) {
         self.network.retune(now_ns, port, to);
         if let Some(next_ns) = self.network.next_tick_ns(now_ns, port) {
             self.enter_at(next_ns, Task::Tick(port as u32));
@@ -284,7 +284,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
     }
 
     /// Handles the agenda's first task.
-    fn work(&mut self, now: Instant, control: &Control) {
+    fn work(&mut self, now: Instant, monitor: &Monitor) {
         let task = self.agenda.pop().expect("a task is due");
         self.task_due = self.agenda.due();
         for soon in self.agenda.soon() {
@@ -321,7 +321,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
             }
             Task::Sample => {
                 self.sample(now.ns);
-                control.add(now.ns - self.reported_ns);
+                monitor.add(now.ns - self.reported_ns);
                 self.reported_ns = now.ns;
                 self.enter_at(now.ns + self.plan.sample_ns, task);
             }
@@ -435,22 +435,22 @@ pub fn replicate(
     plan: &Arc<Plan>,
     checked: (Routes, Clock),
     replication: u32,
-    control: &Control,
+    monitor: &Monitor,
     trace: impl Trace,
 ) -> Result<Option<Replication>, NetworkError> {
     fn whole<T: Trace, const BY_CLASS: bool>(
         mut world: World<T, BY_CLASS>,
-        control: &Control,
+        monitor: &Monitor,
     ) -> Result<Option<Replication>, NetworkError> {
-        let ended = world.advance(world.plan.duration_ns, control)?;
-        Ok(ended.then(|| world.end(control)))
+        let ended = world.advance(world.plan.duration_ns, monitor)?;
+        Ok(ended.then(|| world.end(monitor)))
     }
     if plan.classes.is_empty() {
         let world = World::<_, false>::new(plan, checked, replication, trace)?;
-        whole(world, control)
+        whole(world, monitor)
     } else {
         let world = World::<_, true>::new(plan, checked, replication, trace)?;
-        whole(world, control)
+        whole(world, monitor)
     }
 }
 

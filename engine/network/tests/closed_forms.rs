@@ -4,7 +4,7 @@ mod common;
 
 use common::{MS, SECOND, datagrams, link, plan, port, run, short, tcp, topology};
 use sluice_network::{
-    ArrivalProcess, Control, Distribution, Group, Size, Source, Topology, Web, simulate,
+    ArrivalProcess, Distribution, Group, Monitor, Size, Source, Topology, Web, simulate,
 };
 
 fn one_link(rate_bps: u64, limit: u32) -> Topology {
@@ -118,10 +118,10 @@ fn a_seed_gives_one_result_on_any_number_of_threads() {
     );
     plan.replications = 6;
     plan.topology.links[0].port = Some(port("red", 20));
-    let on = |threads| simulate(&plan, Some(threads), &Control::default()).unwrap();
+    let on = |threads| simulate(&plan, Some(threads), &Monitor::default()).unwrap();
     let alone = on(1);
     assert_eq!(alone, on(3));
     assert_ne!(alone[0], alone[1]);
     plan.seed = 2;
-    assert_ne!(alone, simulate(&plan, None, &Control::default()).unwrap());
+    assert_ne!(alone, simulate(&plan, None, &Monitor::default()).unwrap());
 }

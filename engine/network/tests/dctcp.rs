@@ -11,7 +11,7 @@ mod common;
 use common::{MS, SECOND, datagrams, link, plan, port, tcp, topology};
 use sluice_aqm::{Configured, Value, find};
 use sluice_network::{
-    Control, Distribution, Event, Kind, Plan, Replication, Source, Step, Trace, simulate_traced,
+    Distribution, Event, Kind, Monitor, Plan, Replication, Source, Step, Trace, simulate_traced,
 };
 use sluice_tcp::{Config, CongestionControl, Variant};
 
@@ -123,7 +123,7 @@ fn alpha(seen: &Observed) -> f64 {
 
 fn run(delayed: bool) -> (Observed, Replication) {
     let mut seen = Observed::default();
-    let run = simulate_traced(&validation(delayed), &Control::default(), &mut seen);
+    let run = simulate_traced(&validation(delayed), &Monitor::default(), &mut seen);
     (seen, run.unwrap().unwrap())
 }
 

@@ -5,7 +5,7 @@ mod common;
 
 use common::{MS, SECOND, link, plan, port, tcp, topology};
 use sluice_network::{
-    Control, Event, Group, Kind, Plan, Source, Step, Trace, simulate, simulate_traced,
+    Event, Group, Kind, Monitor, Plan, Source, Step, Trace, simulate, simulate_traced,
 };
 use sluice_tcp::{Config, CongestionControl, GREEDY, Variant};
 
@@ -69,7 +69,7 @@ impl Trace for Seen {
 
 fn seen(plan: &Plan) -> Seen {
     let mut seen = Seen::default();
-    simulate_traced(plan, &Control::default(), &mut seen).unwrap();
+    simulate_traced(plan, &Monitor::default(), &mut seen).unwrap();
     seen
 }
 
@@ -113,7 +113,7 @@ fn a_flow_alone_achieves_its_window_over_the_round_trip() {
                 },
             )
         };
-        let run = simulate(&plan, Some(1), &Control::default()).unwrap();
+        let run = simulate(&plan, Some(1), &Monitor::default()).unwrap();
         let packets = run[0].periods[1].counts.acknowledged as f64;
         let expected = 8.0 * 100.0 / ROUND_TRIP_S;
         assert!((packets / expected - 1.0).abs() < 0.01, "{packets}");
@@ -156,7 +156,7 @@ fn paced_flows_come_through_losses_and_use_the_link() {
                 warm_up_ns: 20 * SECOND,
                 ..one_flow(250, config)
             };
-            let run = simulate(&plan, Some(1), &Control::default()).unwrap();
+            let run = simulate(&plan, Some(1), &Monitor::default()).unwrap();
             let packets = run[0].periods[1].counts.acknowledged as f64;
             assert!(run[0].tcp[0].retransmissions > 0);
             assert!(packets > 0.95 * 40.0 * RATE_PPS, "{control:?}: {packets}");
@@ -185,7 +185,7 @@ fn a_sender_that_does_not_pace_is_not_touched_by_one_that_does() {
     let mut paced = flow(config(true));
     (paced.from, paced.to) = (3, 5);
     beside.groups.push(paced);
-    let run = |plan| simulate(plan, Some(1), &Control::default()).unwrap();
+    let run = |plan| simulate(plan, Some(1), &Monitor::default()).unwrap();
     let (alone, beside) = (run(&alone), run(&beside));
     assert_eq!(alone[0].tcp[0], beside[0].tcp[0]);
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use sluice_network::{Control, Plan, Source, TcpKind, TrafficClass, simulate};
+use sluice_network::{Monitor, Plan, Source, TcpKind, TrafficClass, simulate};
 use sluice_scenario::AnyScenario;
 use sluice_tcp::CongestionControl;
 
@@ -33,7 +33,7 @@ fn kind(plan: &Plan) -> &TcpKind {
 
 /// Returns the share of the time in which the link is busy, and the mean queue, packets.
 fn busy_and_queue(plan: &Plan) -> (f64, f64) {
-    let run = simulate(plan, Some(1), &Control::default()).unwrap();
+    let run = simulate(plan, Some(1), &Monitor::default()).unwrap();
     let port = &run[0].periods[1].ports[0];
     let all: u64 = port.queue_ns.iter().sum();
     let products = port

@@ -5,18 +5,18 @@ mod common;
 use common::{MS, SECOND, datagrams, link, plan, port, run, tcp, topology};
 use sluice_aqm::{Configured, Value, find_scheduler};
 use sluice_network::{
-    Distribution, Group, NEVER, Plan, Port, Source, Tally, TcpFlow, TcpKind, Topology,
+    Distribution, Group, NEVER, Plan, PortPlan, Source, Tally, TcpFlow, TcpKind, Topology,
 };
 
 /// A link of 1 Mbit/s and 10 ms in both directions; the first direction has the port.
-fn one_link(port: Port) -> Topology {
+fn one_link(port: PortPlan) -> Topology {
     let mut there = link(0, 1, 1_000_000, 10 * MS);
     there.port = Some(port);
     topology(2, vec![there, link(1, 0, 1_000_000, 10 * MS)])
 }
 
 /// TCP flows without end, and datagrams: together more than the capacity of the link.
-fn crowded(port: Port) -> Plan {
+fn crowded(port: PortPlan) -> Plan {
     let groups = vec![
         tcp(0, 1, 10, u32::MAX),
         datagrams(0, 1, 2, Distribution::Exponential(20 * MS), 20 * SECOND),
@@ -91,7 +91,7 @@ fn the_probability_of_pi_follows_from_its_queue() {
 
 #[test]
 fn an_aqm_shows_what_it_holds() {
-    let show = |port: Port| {
+    let show = |port: PortPlan| {
         let series = run(&crowded(port)).ports.remove(0);
         let within = |values: &[f64], most: f64| {
             let high = values.iter().copied().fold(0.0, f64::max);
@@ -108,7 +108,7 @@ fn an_aqm_shows_what_it_holds() {
     // several queues, each with its own AQM
     let queues = [("queues".to_owned(), Value::Number(4.0))];
     let sfq = Configured::new(find_scheduler("sfq").unwrap(), &queues).unwrap();
-    let many = Port {
+    let many = PortPlan {
         scheduler: Some(sfq),
         ..port("red", 200)
     };

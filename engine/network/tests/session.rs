@@ -6,8 +6,8 @@ use common::{MS, SECOND, datagrams, link, plan, port, refusal, run, short, tcp, 
 use proptest::prelude::*;
 use sluice_aqm::{Configured, Value, find, find_scheduler};
 use sluice_network::{
-    ArrivalProcess, Control, Distribution, GroupState, Loss, NetworkError, Observation, Plan, Port,
-    RateStep, Replication, Service, Session, Size, WirePlan,
+    ArrivalProcess, Distribution, GroupState, Loss, Monitor, NetworkError, Observation, Plan,
+    PortPlan, RateStep, Replication, Service, Session, Size, WirePlan,
 };
 
 const END: u64 = 4 * SECOND;
@@ -63,20 +63,20 @@ fn network(aqm: &str, lanes: u32, by_class: bool) -> Plan {
 
 /// Runs a plan in parts that end at these times, and observes it at each `observations` times.
 fn in_parts(plan: &Plan, mut times: Vec<u64>, observations: usize) -> (Replication, Observation) {
-    let control = Control::default();
+    let monitor = Monitor::default();
     let mut session = Session::new(plan.clone()).unwrap();
     times.sort_unstable();
     for until_ns in times {
-        assert!(session.advance(until_ns, &control).unwrap());
+        assert!(session.advance(until_ns, &monitor).unwrap());
         assert_eq!(session.now_ns(), until_ns);
         let seen = session.observe();
         for _ in 0..observations {
             assert_eq!(session.observe(), seen);
         }
     }
-    session.advance(END, &control).unwrap();
+    session.advance(END, &monitor).unwrap();
     let last = session.observe();
-    (session.end(&control).unwrap().unwrap(), last)
+    (session.end(&monitor).unwrap().unwrap(), last)
 }
 
 /// Counts at the end are those of the record.
@@ -148,7 +148,7 @@ fn what_can_be_seen_of_a_link_that_is_always_busy() {
     let plan = plan(topology(2, links), vec![datagrams(0, 1, 1, gap, END)], END);
     let mut session = Session::new(plan).unwrap();
     assert!(session.observe().ports[0].queue.lanes[0].average == Some(0.0));
-    session.advance(2 * SECOND, &Control::default()).unwrap();
+    session.advance(2 * SECOND, &Monitor::default()).unwrap();
     let seen = session.observe();
     let port = &seen.ports[0];
     assert_eq!(
@@ -166,11 +166,11 @@ fn what_can_be_seen_of_a_link_that_is_always_busy() {
 
 #[test]
 fn times_out_of_order_are_refused() {
-    let control = Control::default();
+    let monitor = Monitor::default();
     let mut session = Session::new(network("red", 1, false)).unwrap();
-    session.advance(SECOND, &control).unwrap();
+    session.advance(SECOND, &monitor).unwrap();
     for until_ns in [SECOND - 1, END + 1] {
-        let NetworkError(what) = session.advance(until_ns, &control).unwrap_err();
+        let NetworkError(what) = session.advance(until_ns, &monitor).unwrap_err();
         assert!(what.contains("must lie between 1000000000, the present, and 4000000000"));
     }
     let mut bad = network("red", 1, false);
@@ -186,16 +186,16 @@ fn times_out_of_order_are_refused() {
 fn a_cancelled_advance_goes_on() {
     let plan = network("red", 1, false);
     let mut session = Session::new(plan.clone()).unwrap();
-    let cancelled = Control::default();
+    let cancelled = Monitor::default();
     cancelled.cancel();
     assert!(!session.advance(2 * SECOND, &cancelled).unwrap());
     assert_eq!(session.now_ns(), 0);
-    let run_on = session.end(&Control::default()).unwrap().unwrap();
+    let run_on = session.end(&Monitor::default()).unwrap().unwrap();
     assert_eq!(format!("{:?}", run(&plan)), format!("{run_on:?}"));
 }
 
 /// The discipline before a link of a plan.
-fn before(plan: &Plan, link: usize) -> Port {
+fn before(plan: &Plan, link: usize) -> PortPlan {
     plan.topology.links[link].port.clone().unwrap()
 }
 
@@ -210,18 +210,18 @@ proptest! {
     ) {
         let aqm = ["red", "pie", "codel", "fred", "pi"][aqm];
         let plan = network(aqm, lanes, false);
-        let control = Control::default();
+        let monitor = Monitor::default();
         let mut session = Session::new(plan.clone()).unwrap();
         let mut times = times;
         times.sort_unstable();
         for until_ns in times {
-            session.advance(until_ns, &control).unwrap();
+            session.advance(until_ns, &monitor).unwrap();
             for link in [0, 2] {
                 session.retune(link, &before(&plan, link)).unwrap();
             }
             session.set_rate(0, 2_000_000).unwrap();
         }
-        let retuned = session.end(&control).unwrap().unwrap();
+        let retuned = session.end(&monitor).unwrap().unwrap();
         prop_assert_eq!(format!("{:?}", run(&plan)), format!("{retuned:?}"));
     }
 }
@@ -233,7 +233,7 @@ fn overloaded(aqm: &str) -> Session {
     let gap = Distribution::Constant(5 * MS);
     let plan = plan(topology(2, links), vec![datagrams(0, 1, 1, gap, END)], END);
     let mut session = Session::new(plan).unwrap();
-    session.advance(2 * SECOND, &Control::default()).unwrap();
+    session.advance(2 * SECOND, &Monitor::default()).unwrap();
     session
 }
 
@@ -246,7 +246,7 @@ fn states_and_packets_stay_with_new_parameters() {
     other.aqm = Configured::new(find("pi").unwrap(), &q_ref).unwrap().into();
     session.retune(0, &other).unwrap();
     assert_eq!(session.observe().ports[0].queue, before);
-    session.advance(3 * SECOND, &Control::default()).unwrap();
+    session.advance(3 * SECOND, &Monitor::default()).unwrap();
     let after = &session.observe().ports[0].queue;
     assert!(after.lanes[0].probability > before.lanes[0].probability);
     assert!(after.packets <= 25 && before.packets > 25);
@@ -263,22 +263,22 @@ fn ticks_follow_a_new_interval() {
         port.aqm = Configured::new(find("pi").unwrap(), &given).unwrap().into();
         port
     };
-    let control = Control::default();
+    let monitor = Monitor::default();
     let probability = |session: &Session| session.observe().ports[0].queue.lanes[0].probability;
     let mut session = overloaded("drop_tail");
     session.retune(0, &with(10.0)).unwrap();
-    session.advance(3 * SECOND, &control).unwrap();
+    session.advance(3 * SECOND, &monitor).unwrap();
     assert_eq!(probability(&session), Some(0.0), "no tick before 12 s");
     session.retune(0, &with(0.1)).unwrap();
-    session.advance(3 * SECOND + 100 * MS, &control).unwrap();
+    session.advance(3 * SECOND + 100 * MS, &monitor).unwrap();
     assert_eq!(
         probability(&session),
         Some(0.0),
         "none in the first interval"
     );
-    session.advance(3 * SECOND + 101 * MS, &control).unwrap();
+    session.advance(3 * SECOND + 101 * MS, &monitor).unwrap();
     let once = probability(&session).unwrap();
-    session.advance(3 * SECOND + 201 * MS, &control).unwrap();
+    session.advance(3 * SECOND + 201 * MS, &monitor).unwrap();
     let twice = probability(&session).unwrap();
     assert!(
         0.0 < once && once < twice && twice < 2.5 * once,
@@ -286,7 +286,7 @@ fn ticks_follow_a_new_interval() {
     );
     // without ticks it stays; and a tick that was in the agenda is not made up for
     session.retune(0, &port("drop_tail", 30)).unwrap();
-    session.advance(END, &control).unwrap();
+    session.advance(END, &monitor).unwrap();
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn another_rate_holds_from_the_next_packet_on() {
     let mut session = overloaded("drop_tail");
     let before = session.observe().ports[0].clone();
     session.set_rate(0, 800_000).unwrap();
-    session.advance(4 * SECOND, &Control::default()).unwrap();
+    session.advance(4 * SECOND, &Monitor::default()).unwrap();
     let after = session.observe().ports[0].clone();
     assert_eq!((before.rate_bps, after.rate_bps), (400_000, 800_000));
     // 500 bytes take 10 ms before and 5 ms after

@@ -30,7 +30,7 @@ thread_local! {
 
 impl Page {
     /// Keeps the text of a success or of an error, and returns the code of it.
-    fn tell(&mut self, told: Result<String, String>) -> u32 {
+    fn answer(&mut self, told: Result<String, String>) -> u32 {
         let code = u32::from(told.is_err());
         self.text = told.unwrap_or_else(|what| what);
         code
@@ -69,7 +69,7 @@ pub extern "C" fn sluice_text_bytes() -> usize {
 /// Its text is what the instance offers, as JSON: see `describe`.
 #[unsafe(no_mangle)]
 pub extern "C" fn sluice_describe() -> u32 {
-    with(|page| page.tell(Ok(describe::offered())))
+    with(|page| page.answer(Ok(describe::offered())))
 }
 
 /// Begins the first replication of the scenario whose TOML is the input, with its discipline of this
@@ -86,7 +86,7 @@ pub extern "C" fn sluice_begin(discipline: usize) -> u32 {
             page.run = Some(run);
             about
         });
-        page.tell(told)
+        page.answer(told)
     })
 }
 
@@ -95,7 +95,7 @@ pub extern "C" fn sluice_begin(discipline: usize) -> u32 {
 pub extern "C" fn sluice_advance(until: f64) -> u32 {
     with(|page| {
         let told = page.run().and_then(|run| run.advance(until));
-        page.tell(told.map(|()| String::new()))
+        page.answer(told.map(|()| String::new()))
     })
 }
 
@@ -117,6 +117,6 @@ pub extern "C" fn sluice_record() -> u32 {
     with(|page| {
         let run = page.run.take().ok_or_else(|| "nothing runs".to_owned());
         let told = run.and_then(Run::record);
-        page.tell(told.map(|record| record.to_string()))
+        page.answer(told.map(|record| record.to_string()))
     })
 }

@@ -65,12 +65,12 @@ impl Run {
             World::Network(session) => {
                 // seconds beyond this have no nanoseconds
                 let until_ns = ns(until.min(1e10)).min(session.end_ns());
-                let advanced = session.advance(until_ns, &network::Control::default());
+                let advanced = session.advance(until_ns, &network::Monitor::default());
                 advanced.map(drop).map_err(|error| error.to_string())
             }
             World::Slotted(session) => {
                 let until = (until as u64).min(session.slots());
-                let advanced = session.advance(until, &slotted::Control::default());
+                let advanced = session.advance(until, &slotted::Monitor::default());
                 advanced.map(drop)
             }
         }
@@ -121,12 +121,12 @@ impl Run {
         const WHOLE: &str = "nobody cancels it";
         match self.world {
             World::Network(session) => {
-                let run = session.end(&network::Control::default());
+                let run = session.end(&network::Monitor::default());
                 let run = run.map_err(|error| error.to_string())?;
                 Ok(record::of_network(&run.expect(WHOLE)))
             }
             World::Slotted(session) => {
-                let outcome = session.end(&slotted::Control::default())?;
+                let outcome = session.end(&slotted::Monitor::default())?;
                 Ok(record::of_slots(&outcome.expect(WHOLE)))
             }
         }

@@ -142,7 +142,7 @@ pub trait Stop: Send + Sync {
     fn is_cancelled(&self) -> bool;
 }
 
-impl Stop for sluice_slotted::Control {
+impl Stop for sluice_slotted::Monitor {
     fn cancel(&self) {
         self.cancel();
     }
@@ -152,7 +152,7 @@ impl Stop for sluice_slotted::Control {
     }
 }
 
-impl Stop for sluice_network::Control {
+impl Stop for sluice_network::Monitor {
     fn cancel(&self) {
         self.cancel();
     }

@@ -8,7 +8,7 @@ use std::{
 
 use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*};
 use sluice_aqm::AqmSource;
-use sluice_slotted::{Control, Outcome, Plan, simulate as run, simulate_logged};
+use sluice_slotted::{Monitor, Outcome, Plan, simulate as run, simulate_logged};
 
 use crate::{
     counts::Tally,
@@ -68,16 +68,16 @@ fn simulate(
     decisions: Option<PathBuf>,
 ) -> PyResult<SlottedOutcome> {
     let plan = Plan::of(scenario.slotted()?, &discipline.0).map_err(refused)?;
-    let control = Arc::new(Control::default());
-    let calls = Calls::new(control.clone());
+    let monitor = Arc::new(Monitor::default());
+    let calls = Calls::new(monitor.clone());
     let aqm = source(&discipline.0, &calls)?;
-    let ends = Ends { control, calls };
+    let ends = Ends { monitor, calls };
     let outcome = match decisions {
         None => stopped_by_ctrl_c(py, &ends, watch, || {
-            run(&plan, &aqm, threads, &ends.control)
+            run(&plan, &aqm, threads, &ends.monitor)
         })?,
         Some(path) => {
-            let work = || logged(&plan, &aqm, &ends.control, &path);
+            let work = || logged(&plan, &aqm, &ends.monitor, &path);
             let outcome = stopped_by_ctrl_c(py, &ends, watch, work)?;
             outcome.map_err(|error| unwritable(&path, &error))?
         }
@@ -91,15 +91,15 @@ fn simulate(
 
 /// Handles that end a run.
 struct Ends {
-    control: Arc<Control>,
+    monitor: Arc<Monitor>,
     calls: Arc<Calls>,
 }
 
 /// Runs the first replication and writes its decisions to the file at `path`.
-fn logged(plan: &Plan, aqm: &AqmSource, control: &Control, path: &Path) -> io::Result<Outcome> {
-    let mut file = decisions::create(path, || control.cancel())?;
+fn logged(plan: &Plan, aqm: &AqmSource, monitor: &Monitor, path: &Path) -> io::Result<Outcome> {
+    let mut file = decisions::create(path, || monitor.cancel())?;
     let mut log = decisions::log(&mut file);
-    let outcome = simulate_logged(plan, aqm, plan.aqm_words(0), control, &mut log);
+    let outcome = simulate_logged(plan, aqm, plan.aqm_words(0), monitor, &mut log);
     log.finish()?;
     Ok(outcome)
 }
@@ -112,7 +112,7 @@ fn stopped_by_ctrl_c<T: Send>(
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
     let report = |py: Python<'_>| match &watch {
-        Some(watch) => watch.call1(py, (ends.control.done(),)).map(drop),
+        Some(watch) => watch.call1(py, (ends.monitor.done(),)).map(drop),
         None => Ok(()),
     };
     match interruptible(py, || ends.calls.cancel(), report, work) {

@@ -1,6 +1,6 @@
 //! The packets that wait before a link, and the rules for them, in one lane or several.
 
-use sluice_aqm::{Aqm, Configured, Discipline, Verdict, Victim};
+use sluice_aqm::{Aqm, BufferPolicy, Configured, Verdict, Victim};
 
 use crate::{
     below,
@@ -25,7 +25,7 @@ pub struct Buffer<P, A, S: Schedule> {
 
 impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
     pub fn new(
-        discipline: Discipline,
+        discipline: BufferPolicy,
         schedule: S,
         start_aqm: impl Fn() -> A,
         lane: impl Fn(u32, Wants) -> Lane<P>,
@@ -49,7 +49,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
     pub fn retune(
         &mut self,
         now_ns: u64,
-        discipline: &Discipline,
+        discipline: &BufferPolicy,
         keep: &impl Fn(&mut A) -> bool,
         start: &impl Fn() -> A,
     ) {

@@ -1,6 +1,6 @@
 //! One of a link's queues, with what is shown to its AQM.
 
-use sluice_aqm::{Aqm, Discipline, View};
+use sluice_aqm::{Aqm, BufferPolicy, View};
 
 use crate::{
     below,
@@ -82,7 +82,7 @@ impl<P: Packet> Lane<P> {
     }
 
     /// Goes on with another limit and with marking or without.
-    pub fn retune(&mut self, discipline: &Discipline) {
+    pub fn retune(&mut self, discipline: &BufferPolicy) {
         self.view.limit_packets = discipline.limit;
         self.ecn = discipline.ecn;
     }

@@ -1,6 +1,6 @@
 //! The queue before a link.
 
-use sluice_aqm::{Aqm, Configured, Discipline, Verdict};
+use sluice_aqm::{Aqm, BufferPolicy, Configured, Verdict};
 
 use crate::{
     buffer::Buffer,
@@ -42,7 +42,7 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
     /// # Panics
     /// If `scheduler` is an AQM.
     pub fn new(
-        discipline: Discipline,
+        discipline: BufferPolicy,
         scheduler: Option<&Configured>,
         start_aqm: impl Fn() -> A,
         rate_bps: u64,
@@ -116,7 +116,7 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
     pub fn retune(
         &mut self,
         now_ns: u64,
-        (discipline, scheduler): (Discipline, Option<&Configured>),
+        (discipline, scheduler): (BufferPolicy, Option<&Configured>),
         keep: impl Fn(&mut A) -> bool,
         start_aqm: impl Fn() -> A,
         random: &mut impl FnMut() -> u64,

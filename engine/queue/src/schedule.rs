@@ -158,7 +158,7 @@ impl Several {
     }
 
     #[inline]
-    fn tell<P: Packet>(&mut self, number: usize, lane: &Lane<P>) {
+    fn set_view<P: Packet>(&mut self, number: usize, lane: &Lane<P>) {
         let head = lane.head();
         let view = LaneView {
             bytes: lane.bytes(),
@@ -166,7 +166,7 @@ impl Several {
             head_since_ns: head.map_or(0, |head| head.since_ns),
             head_bytes: head.map_or(0, |head| head.packet.bytes()),
         };
-        self.scheduler.tell(number, view);
+        self.scheduler.set_view(number, view);
     }
 }
 
@@ -200,14 +200,14 @@ impl Schedule for Several {
     fn join<P: Packet>(&mut self, number: usize, lane: &Lane<P>, bytes: u32) {
         self.packets += 1;
         self.bytes += u64::from(bytes);
-        self.tell(number, lane);
+        self.set_view(number, lane);
         self.scheduler.joined(number);
     }
 
     fn leave<P: Packet>(&mut self, number: usize, lane: &Lane<P>, bytes: u32) {
         self.packets -= 1;
         self.bytes -= u64::from(bytes);
-        self.tell(number, lane);
+        self.set_view(number, lane);
     }
 
     fn next<P: Packet>(&mut self, now_ns: u64, _: &[Lane<P>]) -> Option<usize> {

@@ -5,7 +5,7 @@ mod common;
 use std::collections::{HashMap, VecDeque};
 
 use proptest::prelude::*;
-use sluice_aqm::{Aqm, Discipline, Verdict, Victim, View};
+use sluice_aqm::{Aqm, BufferPolicy, Verdict, Victim, View};
 use sluice_queue::{Packet, Queue};
 
 use common::{Everything, Numbered, Step, disciplines, drop_tail, red, repeatable, steps, words};
@@ -27,14 +27,14 @@ fn aqm() -> Everything {
 }
 
 /// True if the buffer has room for a packet.
-fn fits(discipline: Discipline, waiting: &VecDeque<(Numbered, u64)>, packet: Numbered) -> bool {
+fn fits(discipline: BufferPolicy, waiting: &VecDeque<(Numbered, u64)>, packet: Numbered) -> bool {
     let bytes: u64 = waiting.iter().map(|(p, _)| u64::from(p.bytes)).sum();
     waiting.len() < discipline.limit as usize
         && bytes + u64::from(packet.bytes) <= discipline.limit_bytes.unwrap_or(u64::MAX)
 }
 
 /// The plain model: one queue and one link.
-fn plain(discipline: Discipline, steps: &[Step], mut random: impl FnMut() -> u64) -> Vec<Fate> {
+fn plain(discipline: BufferPolicy, steps: &[Step], mut random: impl FnMut() -> u64) -> Vec<Fate> {
     let (mut aqm, mut fates) = (aqm(), Vec::new());
     let mut waiting: VecDeque<(Numbered, u64)> = VecDeque::new();
     let (mut busy, mut idle_since_ns) = (false, 0);
@@ -125,7 +125,7 @@ fn plain(discipline: Discipline, steps: &[Step], mut random: impl FnMut() -> u64
 }
 
 /// The same with a `Queue`.
-fn real(discipline: Discipline, steps: &[Step], mut random: impl FnMut() -> u64) -> Vec<Fate> {
+fn real(discipline: BufferPolicy, steps: &[Step], mut random: impl FnMut() -> u64) -> Vec<Fate> {
     let fates = std::cell::RefCell::new(Vec::new());
     let mut lost = |packet, verdict| fates.borrow_mut().push((packet, Some(verdict)));
     let mut queue = Queue::new(discipline, None, aqm, RATE_BPS);
@@ -190,7 +190,7 @@ proptest! {
 
 #[test]
 fn verdicts_are_counted_once_an_arrival() {
-    let discipline = Discipline {
+    let discipline = BufferPolicy {
         limit: 3,
         limit_bytes: None,
         victim: Victim::Front,

@@ -5,7 +5,7 @@ mod common;
 use std::collections::HashMap;
 
 use proptest::prelude::*;
-use sluice_aqm::{Aqm, Configured, Discipline, Running, Value, Verdict, Victim, all, find};
+use sluice_aqm::{Aqm, BufferPolicy, Configured, Running, Value, Verdict, Victim, all, find};
 use sluice_queue::Queue;
 
 use common::{Everything, Numbered, Step, disciplines, red, repeatable, scheduler, steps, words};
@@ -16,7 +16,7 @@ const STEP_NS: u64 = 1_000_000;
 /// What a queue goes on under.
 #[derive(Clone, Debug)]
 struct Setting {
-    discipline: Discipline,
+    discipline: BufferPolicy,
     scheduler: Option<Configured>,
     aqm: Configured,
 }
@@ -59,8 +59,8 @@ fn aqm_of(name: &str) -> Configured {
     aqm(name, &[])
 }
 
-fn plain(limit: u32, victim: Victim) -> Discipline {
-    Discipline {
+fn plain(limit: u32, victim: Victim) -> BufferPolicy {
+    BufferPolicy {
         limit,
         limit_bytes: None,
         victim,

@@ -8,7 +8,7 @@ use std::{
 };
 
 use proptest::prelude::*;
-use sluice_aqm::{Configured, Discipline, Running, Victim, find};
+use sluice_aqm::{BufferPolicy, Configured, Running, Victim, find};
 use sluice_queue::{Queue, Waiting};
 
 use common::{
@@ -130,7 +130,7 @@ proptest! {
     }
 }
 
-const ROOMY: Discipline = Discipline {
+const ROOMY: BufferPolicy = BufferPolicy {
     limit: 1000,
     limit_bytes: None,
     victim: Victim::Tail,
@@ -186,7 +186,7 @@ fn flows_share_the_link_by_bytes() {
 /// and the three others one each.
 fn shares(scheduler: Option<&Configured>) -> Vec<usize> {
     let mut random = words(6);
-    let discipline = Discipline { limit: 60, ..ROOMY };
+    let discipline = BufferPolicy { limit: 60, ..ROOMY };
     let mut queue = Queue::new(discipline, scheduler, drop_tail, RATE_BPS);
     let mut sent = vec![0; 4];
     for round in 0..10_000 {
@@ -257,7 +257,7 @@ fn fq_with_codel_spares_the_sparse_flow() {
     let (mut random, lost_of) = (words(8), RefCell::new([0; 3]));
     let mut lost = |gone: Numbered, _| lost_of.borrow_mut()[gone.flow as usize] += 1;
     let scheduler = of_bytes("fq", 1024, 1514);
-    let discipline = Discipline {
+    let discipline = BufferPolicy {
         victim: Victim::Front,
         ..ROOMY
     };

@@ -5,14 +5,14 @@ mod common;
 use std::{cell::RefCell, collections::VecDeque};
 
 use proptest::prelude::*;
-use sluice_aqm::{Discipline, Victim};
+use sluice_aqm::{BufferPolicy, Victim};
 use sluice_queue::Queue;
 
 use common::{Numbered, Step, disciplines, drop_tail, repeatable, scheduler, steps, words};
 
 /// A plain model of McKenney 1990.
 struct Plain {
-    discipline: Discipline,
+    discipline: BufferPolicy,
     buckets: Vec<VecDeque<Numbered>>,
     turns: Vec<usize>,
     salt: Option<u64>,

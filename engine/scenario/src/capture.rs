@@ -12,7 +12,7 @@ use sluice_capture::Capture;
 use sluice_ecn::Ecn;
 
 use crate::{
-    describe::Kind,
+    describe::ValueKind,
     field::Field,
     limits::{Limits, fewest},
     reader::Reader,
@@ -60,8 +60,8 @@ impl Recorded {
 }
 
 impl Field for Recorded {
-    fn kind(_: Limits) -> Kind {
-        Kind::Path
+    fn kind(_: Limits) -> ValueKind {
+        ValueKind::Path
     }
 
     fn read(value: &Value, _: &Limits, reader: &mut Reader) -> Option<Self> {

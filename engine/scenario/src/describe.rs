@@ -10,7 +10,7 @@ use crate::{
 
 /// The kind of value that a field takes.
 #[derive(Clone, Debug)]
-pub enum Kind {
+pub enum ValueKind {
     /// True or false.
     Switch,
     /// A whole number.
@@ -22,9 +22,9 @@ pub enum Kind {
     /// One of these words; the name is that of the choice.
     Word(&'static str, &'static [&'static str]),
     /// A list.
-    List(Box<Kind>, Limits),
+    List(Box<ValueKind>, Limits),
     /// Values of this kind, by names that the user chooses.
-    Named(Box<Kind>),
+    Named(Box<ValueKind>),
     /// A table.
     Table(Description),
     /// One of these tables, which differ by their `kind`.
@@ -37,7 +37,7 @@ pub enum Kind {
     Params,
 }
 
-impl Kind {
+impl ValueKind {
     /// Returns the unit of its numbers, or of those in its lists; empty if there is none.
     pub fn unit(&self) -> &'static str {
         match self {
@@ -84,15 +84,15 @@ fn collect(table: Description, found: &mut Vec<Description>) {
     }
 }
 
-fn collect_of(kind: &Kind, found: &mut Vec<Description>) {
+fn collect_of(kind: &ValueKind, found: &mut Vec<Description>) {
     match kind {
-        Kind::Table(table) => collect(table.clone(), found),
-        Kind::OneOf(union) => {
+        ValueKind::Table(table) => collect(table.clone(), found),
+        ValueKind::OneOf(union) => {
             for table in &union.tables {
                 collect(table.clone(), found);
             }
         }
-        Kind::List(of, _) | Kind::Named(of) => collect_of(of, found),
+        ValueKind::List(of, _) | ValueKind::Named(of) => collect_of(of, found),
         _ => {}
     }
 }
@@ -116,7 +116,7 @@ pub struct FieldDescription {
     /// Help text, line by line.
     pub help: &'static [&'static str],
     /// The kind of its value.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Its value if it is not given.
     pub default: Default,
 }

@@ -8,7 +8,7 @@ use std::{
 use sluice_aqm::{Class, Configured, Scheduler as Lanes};
 
 use crate::{
-    describe::Kind,
+    describe::ValueKind,
     elsewhere::in_place_of,
     field::{Field, fields},
     limits::{ANY, LONGEST_NAME, Limits},
@@ -133,8 +133,8 @@ fn meant(name: &str, known: &[&str]) -> String {
 }
 
 impl Field for AqmName {
-    fn kind(_: Limits) -> Kind {
-        Kind::Aqm
+    fn kind(_: Limits) -> ValueKind {
+        ValueKind::Aqm
     }
 
     fn read(value: &Value, _: &Limits, reader: &mut Reader) -> Option<Self> {
@@ -177,8 +177,8 @@ impl Field for AqmName {
 pub struct Params(pub Vec<(String, Value)>);
 
 impl Field for Params {
-    fn kind(_: Limits) -> Kind {
-        Kind::Params
+    fn kind(_: Limits) -> ValueKind {
+        ValueKind::Params
     }
 
     fn read(value: &Value, _: &Limits, reader: &mut Reader) -> Option<Self> {
@@ -354,8 +354,8 @@ impl Discipline {
     }
 
     /// Returns limits, victim and marking with the scenario's queue.
-    pub fn on(&self, queue: &Queue) -> sluice_aqm::Discipline {
-        sluice_aqm::Discipline {
+    pub fn on(&self, queue: &Queue) -> sluice_aqm::BufferPolicy {
+        sluice_aqm::BufferPolicy {
             limit: queue.limit,
             limit_bytes: queue.limit_bytes,
             victim: self.victim(queue).into(),

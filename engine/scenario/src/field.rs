@@ -1,7 +1,7 @@
 //! Types of fields: how their values are read, written and described.
 
 use crate::{
-    describe::Kind,
+    describe::ValueKind,
     limits::Limits,
     quantity::quantity,
     reader::Reader,
@@ -11,7 +11,7 @@ use crate::{
 /// A type that a field may have.
 pub trait Field: Sized {
     /// Returns the kind of its values within these limits.
-    fn kind(limits: Limits) -> Kind;
+    fn kind(limits: Limits) -> ValueKind;
 
     /// Reads a value; if it is wrong, reports this to the reader and returns `None`.
     fn read(value: &Value, limits: &Limits, reader: &mut Reader) -> Option<Self>;
@@ -27,8 +27,8 @@ pub trait Field: Sized {
 }
 
 impl Field for bool {
-    fn kind(_: Limits) -> Kind {
-        Kind::Switch
+    fn kind(_: Limits) -> ValueKind {
+        ValueKind::Switch
     }
 
     fn read(value: &Value, _: &Limits, reader: &mut Reader) -> Option<Self> {
@@ -78,8 +78,8 @@ fn read_whole(value: &Value, limits: &Limits, reader: &mut Reader) -> Option<i12
 macro_rules! whole {
     ($($type:ty),*) => {$(
         impl Field for $type {
-            fn kind(limits: Limits) -> Kind {
-                Kind::Whole(limits)
+            fn kind(limits: Limits) -> ValueKind {
+                ValueKind::Whole(limits)
             }
 
             fn read(value: &Value, limits: &Limits, reader: &mut Reader) -> Option<Self> {
@@ -97,8 +97,8 @@ macro_rules! whole {
 whole!(u16, u32, u64);
 
 impl Field for f64 {
-    fn kind(limits: Limits) -> Kind {
-        Kind::Number(limits)
+    fn kind(limits: Limits) -> ValueKind {
+        ValueKind::Number(limits)
     }
 
     fn read(value: &Value, limits: &Limits, reader: &mut Reader) -> Option<Self> {
@@ -124,12 +124,12 @@ impl Field for f64 {
 fn printable(text: &str) -> bool {
     let blank = !text.is_empty() && text.chars().all(char::is_whitespace);
     let mut others = text.chars().filter(|each| !['\n', '\t'].contains(each));
-    !blank && !others.any(|each| each.is_control() || crate::show::turns_text(each))
+    !blank && !others.any(|each| each.is_control() || crate::show::active_list_text(each))
 }
 
 impl Field for String {
-    fn kind(limits: Limits) -> Kind {
-        Kind::Text(limits)
+    fn kind(limits: Limits) -> ValueKind {
+        ValueKind::Text(limits)
     }
 
     fn read(value: &Value, limits: &Limits, reader: &mut Reader) -> Option<Self> {
@@ -158,7 +158,7 @@ impl Field for String {
 }
 
 impl<T: Field> Field for Option<T> {
-    fn kind(limits: Limits) -> Kind {
+    fn kind(limits: Limits) -> ValueKind {
         T::kind(limits)
     }
 
@@ -179,8 +179,8 @@ impl<T: Field> Field for Option<T> {
 }
 
 impl<T: Field> Field for Vec<T> {
-    fn kind(limits: Limits) -> Kind {
-        Kind::List(Box::new(T::kind(limits)), limits)
+    fn kind(limits: Limits) -> ValueKind {
+        ValueKind::List(Box::new(T::kind(limits)), limits)
     }
 
     fn read(value: &Value, limits: &Limits, reader: &mut Reader) -> Option<Self> {
@@ -217,8 +217,8 @@ impl<T> Default for Named<T> {
 }
 
 impl<T: Field> Field for Named<T> {
-    fn kind(limits: Limits) -> Kind {
-        Kind::Named(Box::new(T::kind(limits)))
+    fn kind(limits: Limits) -> ValueKind {
+        ValueKind::Named(Box::new(T::kind(limits)))
     }
 
     fn read(value: &Value, limits: &Limits, reader: &mut Reader) -> Option<Self> {

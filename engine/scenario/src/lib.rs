@@ -30,7 +30,7 @@ pub mod slotted;
 use std::path::Path;
 
 pub use capture::{Recorded, fingerprint};
-pub use describe::{Default, Description, FieldDescription, Kind, Union, tables};
+pub use describe::{Default, Description, FieldDescription, Union, ValueKind, tables};
 pub use discipline::{AqmName, Discipline, NO_PYTHON, Params, aqm_class, aqm_value, set_python};
 pub use field::{Field, Named};
 pub use limits::{Bound, Limits};

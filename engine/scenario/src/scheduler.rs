@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use sluice_aqm::{Class, Configured, Param, Scale, Value as Setting, find_scheduler, schedulers};
 
 use crate::{
-    describe::{Default, Description, FieldDescription, Kind},
+    describe::{Default, Description, FieldDescription, ValueKind},
     field::{Field, fields, word},
     limits::{Limits, at_least},
     reader::{Given, Reader},
@@ -66,7 +66,7 @@ impl Scheduler {
 }
 
 impl Field for Scheduler {
-    fn kind(_: Limits) -> Kind {
+    fn kind(_: Limits) -> ValueKind {
         const HELP: &[&str] = &["How packets are spread over queues, and which queue sends next."];
         union("Scheduler", HELP, descriptions().to_vec())
     }
@@ -180,13 +180,13 @@ fn described(class: &'static Class) -> Description {
         name: &param.name,
         help: lines(format!("{}.", capital(&param.help))),
         kind: match &param.scale {
-            Scale::Switch => Kind::Switch,
-            Scale::Count | Scale::Bytes => Kind::Whole(limits(param)),
+            Scale::Switch => ValueKind::Switch,
+            Scale::Count | Scale::Bytes => ValueKind::Whole(limits(param)),
             Scale::Choice(words) => {
                 let words = words.iter().map(String::as_str).collect();
-                Kind::Word(leak(camel(&param.name)), Vec::leak(words))
+                ValueKind::Word(leak(camel(&param.name)), Vec::leak(words))
             }
-            _ => Kind::Number(limits(param)),
+            _ => ValueKind::Number(limits(param)),
         },
         default: Default::Is(written(param, &param.show(param.initial))),
     });

@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json, json};
 use sluice_aqm::{Class, Param, Scale};
 
 use crate::{
-    describe::{Default, Description, FieldDescription, Kind, Union, tables},
+    describe::{Default, Description, FieldDescription, Union, ValueKind, tables},
     json::{given, number, plain},
     limits::Limits,
     network::NetworkScenario,
@@ -170,7 +170,7 @@ fn define(table: &Description, definitions: &mut Map<String, Json>) {
     if table
         .fields
         .iter()
-        .any(|field| matches!(field.kind, Kind::Params))
+        .any(|field| matches!(field.kind, ValueKind::Params))
     {
         schema["allOf"] = sluice_aqm::disciplines().map(if_aqm).collect();
     }
@@ -186,12 +186,12 @@ fn property(field: &FieldDescription, definitions: &mut Map<String, Json>) -> Js
     schema
 }
 
-fn kind(kind: &Kind, definitions: &mut Map<String, Json>) -> Json {
+fn kind(kind: &ValueKind, definitions: &mut Map<String, Json>) -> Json {
     match kind {
-        Kind::Switch => json!({ "type": "boolean" }),
-        Kind::Whole(limits) => within(json!({ "type": "integer" }), limits),
-        Kind::Number(limits) => within(numbers(limits.unit), limits),
-        Kind::Text(limits) => {
+        ValueKind::Switch => json!({ "type": "boolean" }),
+        ValueKind::Whole(limits) => within(json!({ "type": "integer" }), limits),
+        ValueKind::Number(limits) => within(numbers(limits.unit), limits),
+        ValueKind::Text(limits) => {
             let mut schema = json!({ "type": "string" });
             if limits.fewest > 0 {
                 schema["minLength"] = limits.fewest.into();
@@ -201,9 +201,9 @@ fn kind(kind: &Kind, definitions: &mut Map<String, Json>) -> Json {
             }
             schema
         }
-        Kind::Path => json!({ "type": "string", "format": "path" }),
-        Kind::Word(name, words) => json!({ "title": name, "enum": words }),
-        Kind::List(of, limits) => {
+        ValueKind::Path => json!({ "type": "string", "format": "path" }),
+        ValueKind::Word(name, words) => json!({ "title": name, "enum": words }),
+        ValueKind::List(of, limits) => {
             let items = self::kind(of, definitions);
             let mut schema = json!({ "type": "array", "items": items });
             if limits.fewest > 0 {
@@ -214,20 +214,20 @@ fn kind(kind: &Kind, definitions: &mut Map<String, Json>) -> Json {
             }
             schema
         }
-        Kind::Named(of) => {
+        ValueKind::Named(of) => {
             let each = self::kind(of, definitions);
             json!({ "type": "object", "additionalProperties": each })
         }
-        Kind::Table(table) => reference(table.name),
-        Kind::OneOf(union) => {
+        ValueKind::Table(table) => reference(table.name),
+        ValueKind::OneOf(union) => {
             define_union(union, definitions);
             reference(union.name)
         }
-        Kind::Aqm => {
+        ValueKind::Aqm => {
             let names: Vec<_> = sluice_aqm::disciplines().map(|class| &class.name).collect();
             json!({ "type": "string", "anyOf": [{ "enum": names }, { "pattern": "\\.h$" }] })
         }
-        Kind::Params => json!({ "type": "object" }),
+        ValueKind::Params => json!({ "type": "object" }),
     }
 }
 

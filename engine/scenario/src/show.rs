@@ -68,7 +68,9 @@ pub fn quoted(text: &str) -> String {
             each if each.is_control() && u32::from(each) < 256 => {
                 shown.push_str(&format!("\\x{:02x}", u32::from(each)));
             }
-            each if turns_text(each) => shown.push_str(&format!("\\u{:04x}", u32::from(each))),
+            each if active_list_text(each) => {
+                shown.push_str(&format!("\\u{:04x}", u32::from(each)))
+            }
             each => shown.push(each),
         }
     }
@@ -77,7 +79,7 @@ pub fn quoted(text: &str) -> String {
 
 /// True if what stands behind it is shown in another direction, to the end of the line: in a table,
 /// other cells, too (Unicode, UAX #9: embeddings, overrides and isolates).
-pub(crate) fn turns_text(character: char) -> bool {
+pub(crate) fn active_list_text(character: char) -> bool {
     matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

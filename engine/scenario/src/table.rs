@@ -1,7 +1,7 @@
 //! Tables: `table!` describes each field once, and everything else is made from this description.
 
 use crate::{
-    describe::{Default, Description, FieldDescription, Kind, Union},
+    describe::{Default, Description, FieldDescription, Union, ValueKind},
     field::{Field, fields},
     limits::{ANY, Limits},
     reader::{Given, Reader},
@@ -54,8 +54,8 @@ pub trait Table: Clone {
 }
 
 impl<T: Table> Field for T {
-    fn kind(_: Limits) -> Kind {
-        Kind::Table(T::description())
+    fn kind(_: Limits) -> ValueKind {
+        ValueKind::Table(T::description())
     }
 
     fn read(value: &Value, _: &Limits, reader: &mut Reader) -> Option<Self> {
@@ -167,8 +167,8 @@ pub(crate) fn union(
     name: &'static str,
     help: &'static [&'static str],
     tables: Vec<Description>,
-) -> Kind {
-    Kind::OneOf(Union { name, help, tables })
+) -> ValueKind {
+    ValueKind::OneOf(Union { name, help, tables })
 }
 
 pub(crate) const fn limits_or_any(limits: Option<Limits>) -> Limits {
@@ -294,7 +294,7 @@ macro_rules! kinds {
         }
 
         impl $crate::field::Field for $name {
-            fn kind(_: $crate::limits::Limits) -> $crate::describe::Kind {
+            fn kind(_: $crate::limits::Limits) -> $crate::describe::ValueKind {
                 use $crate::table::Table;
                 let tables = vec![$($table::description()),*];
                 $crate::table::union(stringify!($name), &[$($help),*], tables)
@@ -354,8 +354,8 @@ macro_rules! words {
         }
 
         impl $crate::field::Field for $name {
-            fn kind(_: $crate::limits::Limits) -> $crate::describe::Kind {
-                $crate::describe::Kind::Word(stringify!($name), Self::WORDS)
+            fn kind(_: $crate::limits::Limits) -> $crate::describe::ValueKind {
+                $crate::describe::ValueKind::Word(stringify!($name), Self::WORDS)
             }
 
             fn read(

@@ -1,7 +1,9 @@
 //! For every table and any fields: a table that is written and read again is the same.
 
 use proptest::{prelude::*, sample::select, strategy::ValueTree, test_runner::TestRunner};
-use sluice_scenario::{Default, Description, Fields, Kind, Limits, Reader, Value, rounded, tables};
+use sluice_scenario::{
+    Default, Description, Fields, Limits, Reader, Value, ValueKind, rounded, tables,
+};
 use std::path::Path;
 
 fn whole(limits: &Limits) -> BoxedStrategy<Value> {
@@ -32,37 +34,41 @@ fn number(limits: &Limits) -> BoxedStrategy<Value> {
         .boxed()
 }
 
-fn value(kind: &Kind) -> BoxedStrategy<Value> {
+fn value(kind: &ValueKind) -> BoxedStrategy<Value> {
     let text = |pattern: &'static str| pattern.prop_map(Value::Text).boxed();
     match kind {
-        Kind::Switch => any::<bool>().prop_map(Value::Switch).boxed(),
-        Kind::Whole(limits) => whole(limits),
-        Kind::Number(limits) => number(limits),
-        Kind::Text(_) => text("[a-zä -~]{0,5}[!-~]"),
-        Kind::Word(_, words) => select(*words)
+        ValueKind::Switch => any::<bool>().prop_map(Value::Switch).boxed(),
+        ValueKind::Whole(limits) => whole(limits),
+        ValueKind::Number(limits) => number(limits),
+        ValueKind::Text(_) => text("[a-zä -~]{0,5}[!-~]"),
+        ValueKind::Word(_, words) => select(*words)
             .prop_map(|word| Value::Text(word.into()))
             .boxed(),
-        Kind::Path => text("[a-z]{1,8}\\.pcap"),
-        Kind::Aqm => select(vec!["red", "drop_tail", "codel"])
+        ValueKind::Path => text("[a-z]{1,8}\\.pcap"),
+        ValueKind::Aqm => select(vec!["red", "drop_tail", "codel"])
             .prop_map(|name| Value::Text(name.into()))
             .boxed(),
-        Kind::Params => Just(Value::Table(Fields::default())).boxed(),
-        Kind::List(of, limits) => {
+        ValueKind::Params => Just(Value::Table(Fields::default())).boxed(),
+        ValueKind::List(of, limits) => {
             let sizes = limits.fewest..=limits.most.min(limits.fewest + 3);
             prop::collection::vec(value(of), sizes)
                 .prop_map(Value::List)
                 .boxed()
         }
-        Kind::Named(of) => prop::collection::vec(("[a-z]{1,4} -> [a-z]{1,4}", value(of)), 0..3)
-            .prop_map(|rows| {
-                // TOML has a name once
-                let rows: std::collections::BTreeMap<_, _> = rows.into_iter().collect();
-                let rows = rows.into_iter().collect();
-                Value::Table(Fields { of: "", rows })
-            })
-            .boxed(),
-        Kind::Table(description) => table(description),
-        Kind::OneOf(union) => prop::strategy::Union::new(union.tables.iter().map(table)).boxed(),
+        ValueKind::Named(of) => {
+            prop::collection::vec(("[a-z]{1,4} -> [a-z]{1,4}", value(of)), 0..3)
+                .prop_map(|rows| {
+                    // TOML has a name once
+                    let rows: std::collections::BTreeMap<_, _> = rows.into_iter().collect();
+                    let rows = rows.into_iter().collect();
+                    Value::Table(Fields { of: "", rows })
+                })
+                .boxed()
+        }
+        ValueKind::Table(description) => table(description),
+        ValueKind::OneOf(union) => {
+            prop::strategy::Union::new(union.tables.iter().map(table)).boxed()
+        }
     }
 }
 
@@ -137,7 +143,7 @@ fn what_was_written_is_read_as_it_was() {
 fn values_at_both_ends_of_each_range_are_read() {
     for description in tables() {
         for field in &description.fields {
-            let (Kind::Whole(limits) | Kind::Number(limits)) = &field.kind else {
+            let (ValueKind::Whole(limits) | ValueKind::Number(limits)) = &field.kind else {
                 continue;
             };
             for bound in [limits.least, limits.greatest].into_iter().flatten() {

@@ -25,7 +25,7 @@ mod warm_up;
 pub use arrivals::{ArrivalError, Arrivals, Recording};
 pub use packet::Packet;
 pub use replica::Observation;
-pub use run::{Control, Outcome, Plan, Unit, simulate, simulate_logged};
+pub use run::{Monitor, Outcome, Plan, Unit, simulate, simulate_logged};
 pub use service::Service;
 pub use session::Session;
 pub use tally::Tally;

@@ -9,7 +9,7 @@ use std::{
 use proptest::prelude::*;
 use rand::Rng;
 use sluice_aqm::{
-    Aqm, Configured, Discipline, NEVER, Running, Value, Verdict, Victim, View, all, find,
+    Aqm, BufferPolicy, Configured, NEVER, Running, Value, Verdict, Victim, View, all, find,
 };
 use sluice_ecn::Ecn;
 use sluice_queue::Queue;
@@ -120,8 +120,8 @@ fn recorded<Q: Aqm, R>(aqm: Q, run: impl FnOnce(Recorded<Q>) -> R) -> (R, Vec<Ca
     (given, calls.take())
 }
 
-fn discipline(limit: u32, victim: Victim, ecn: bool) -> Discipline {
-    Discipline {
+fn discipline(limit: u32, victim: Victim, ecn: bool) -> BufferPolicy {
+    BufferPolicy {
         limit,
         limit_bytes: None,
         victim,
@@ -131,7 +131,7 @@ fn discipline(limit: u32, victim: Victim, ecn: bool) -> Discipline {
 
 /// The model, one slot after the other: the service ends first, then packets arrive.
 struct Plain<S, Q> {
-    discipline: Discipline,
+    discipline: BufferPolicy,
     server: S,
     aqm: Q,
     random: Stream,
@@ -278,7 +278,7 @@ impl<S: Server, Q: Aqm> Plain<S, Q> {
 }
 
 fn plain<A: Source, S: Server, Q: Aqm>(
-    discipline: Discipline,
+    discipline: BufferPolicy,
     mut source: A,
     server: S,
     aqm: Q,
@@ -376,7 +376,7 @@ impl Aqm for Fair {
 }
 
 fn station<A: Source, S: Server, Q: Aqm>(
-    discipline: Discipline,
+    discipline: BufferPolicy,
     parts: (A, S),
     aqm: Q,
 ) -> Station<A, S, Q, ()> {
@@ -389,7 +389,7 @@ fn station<A: Source, S: Server, Q: Aqm>(
 /// Runs the plain model and the station, and compares counts and calls. The station runs in parts
 /// of `cuts` slots.
 fn check<A: Source, S: Server, Q: Aqm>(
-    discipline: Discipline,
+    discipline: BufferPolicy,
     parts: impl Fn() -> (A, S),
     start: impl Fn() -> Q,
     cuts: &[u64],
@@ -560,7 +560,7 @@ fn blocks_give_what_events_give() {
             .into_iter()
             .flat_map(|load| [(load, None), (load, Some(7_700))])
         {
-            let discipline = Discipline {
+            let discipline = BufferPolicy {
                 limit_bytes,
                 ..discipline(limit, Victim::Tail, true)
             };

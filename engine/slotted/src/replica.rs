@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use sluice_aqm::{Aqm, Configured, Discipline};
+use sluice_aqm::{Aqm, BufferPolicy, Configured};
 use sluice_queue::{Observer, Queue, QueueState};
 use sluice_random::{Stream, stream};
 use sluice_traffic::ModulatedSlots;
@@ -10,7 +10,7 @@ use sluice_traffic::ModulatedSlots;
 use crate::{
     arrivals::{Arrivals, FgnSlots, GeometricSlots, Replayed, SlotSource, Source, Uniform},
     packet::Packet,
-    run::{Control, Plan},
+    run::{Monitor, Plan},
     service::{DeterministicServer, GeometricServer, PacketSizeServer, Server, Service},
     station::Station,
     tally::Tally,
@@ -73,7 +73,7 @@ pub trait Progress<Q> {
     /// Runs the slots before `until`, with the same result whatever the times of the calls. Returns
     /// false if the run was cancelled meanwhile: then what came last is not among the finished
     /// batches.
-    fn advance(&mut self, until: u64, control: &Control) -> bool;
+    fn advance(&mut self, until: u64, monitor: &Monitor) -> bool;
 
     /// Returns the number of slots that are over.
     fn now(&self) -> u64;
@@ -81,7 +81,7 @@ pub trait Progress<Q> {
     /// Puts the queue under another discipline; see [`Queue::retune`].
     fn retune(
         &mut self,
-        to: (Discipline, Option<&Configured>),
+        to: (BufferPolicy, Option<&Configured>),
         keep: &dyn Fn(&mut Q) -> bool,
         start: &dyn Fn() -> Q,
     );
@@ -115,9 +115,9 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Replica<A, S, Q, O> {
 }
 
 impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Progress<Q> for Replica<A, S, Q, O> {
-    fn advance(&mut self, until: u64, control: &Control) -> bool {
+    fn advance(&mut self, until: u64, monitor: &Monitor) -> bool {
         loop {
-            if control.is_cancelled() {
+            if monitor.is_cancelled() {
                 return false;
             }
             // a batch may have no slots
@@ -130,7 +130,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Progress<Q> for Replica<
             let next = until.min(self.now + self.stretch);
             let next = self.batch_end().map_or(next, |end| next.min(end));
             self.tally.merge(&self.station.run_until(next));
-            control.done.fetch_add(next - self.now, Ordering::Relaxed);
+            monitor.done.fetch_add(next - self.now, Ordering::Relaxed);
             self.now = next;
         }
     }
@@ -141,7 +141,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Progress<Q> for Replica<
 
     fn retune(
         &mut self,
-        to: (Discipline, Option<&Configured>),
+        to: (BufferPolicy, Option<&Configured>),
         keep: &dyn Fn(&mut Q) -> bool,
         start: &dyn Fn() -> Q,
     ) {

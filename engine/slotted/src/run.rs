@@ -6,7 +6,7 @@ use std::{
 };
 
 use rayon::prelude::*;
-use sluice_aqm::{AqmSource, Configured, Discipline};
+use sluice_aqm::{AqmSource, BufferPolicy, Configured};
 use sluice_queue::DecisionLog;
 use sluice_random::{Stream, stream};
 
@@ -28,7 +28,7 @@ pub struct Plan {
     /// Distribution of the service time.
     pub service: Service,
     /// Limits, victim and marking.
-    pub discipline: Discipline,
+    pub discipline: BufferPolicy,
     /// How packets are spread over several queues.
     pub scheduler: Option<Configured>,
     /// Slots of one replication.
@@ -57,12 +57,12 @@ impl Plan {
 
 /// Progress of a run, and a way to cancel it, for other threads.
 #[derive(Debug, Default)]
-pub struct Control {
+pub struct Monitor {
     pub(crate) done: AtomicU64,
     cancelled: AtomicBool,
 }
 
-impl Control {
+impl Monitor {
     /// Returns the slots simulated so far, summed over all replications.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
@@ -110,7 +110,7 @@ pub fn simulate(
     plan: &Plan,
     aqm: &AqmSource,
     threads: Option<usize>,
-    control: &Control,
+    monitor: &Monitor,
 ) -> Outcome {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads.unwrap_or(0))
@@ -122,9 +122,9 @@ pub fn simulate(
             AqmSource::Configured(header) => whole(
                 begin(plan, number, || header.start(), words, ()),
                 plan,
-                control,
+                monitor,
             ),
-            AqmSource::Foreign(_) => run_any(plan, number, aqm, words, None, control),
+            AqmSource::Foreign(_) => run_any(plan, number, aqm, words, None, monitor),
         }
     };
     let finished: Vec<Replication> = pool.install(|| {
@@ -133,7 +133,7 @@ pub fn simulate(
             .map(replicate)
             .collect()
     });
-    outcome(plan, &finished, control)
+    outcome(plan, &finished, monitor)
 }
 
 /// Runs the first replication of `plan` and logs the decisions; the log does not change the
@@ -143,11 +143,11 @@ pub fn simulate_logged(
     plan: &Plan,
     aqm: &AqmSource,
     words: Stream,
-    control: &Control,
+    monitor: &Monitor,
     log: &mut Log<'_>,
 ) -> Outcome {
-    let replication = run_any(plan, 0, aqm, words, Some(log), control);
-    outcome(plan, &[replication], control)
+    let replication = run_any(plan, 0, aqm, words, Some(log), monitor);
+    outcome(plan, &[replication], monitor)
 }
 
 /// A decision log to any writer.
@@ -161,12 +161,12 @@ fn run_any(
     aqm: &AqmSource,
     words: Stream,
     log: Option<&mut Log<'_>>,
-    control: &Control,
+    monitor: &Monitor,
 ) -> Replication {
     whole(
         begin(plan, number, || aqm.start(), words, log),
         plan,
-        control,
+        monitor,
     )
 }
 
@@ -174,21 +174,21 @@ fn run_any(
 fn whole<Q>(
     mut replica: Box<dyn Progress<Q> + Send + '_>,
     plan: &Plan,
-    control: &Control,
+    monitor: &Monitor,
 ) -> Replication {
-    replica.advance(plan.slots, control);
+    replica.advance(plan.slots, monitor);
     replica.finished()
 }
 
 /// Returns the result of the replications without the warm-up, which is the same for all.
-pub(crate) fn outcome(plan: &Plan, finished: &[Replication], control: &Control) -> Outcome {
+pub(crate) fn outcome(plan: &Plan, finished: &[Replication], monitor: &Monitor) -> Outcome {
     let left_out = match plan.arrivals {
         // no warm-up in a capture: all its packets count
         Arrivals::Replay(_) => 0,
         _ => warm_up(&common_means(finished)),
     };
     let mut outcome = Outcome {
-        interrupted: control.is_cancelled(),
+        interrupted: monitor.is_cancelled(),
         warm_up_slots: Batches::of(plan).end(left_out as u64),
         ..Outcome::default()
     };

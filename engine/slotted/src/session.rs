@@ -1,10 +1,10 @@
 //! A run that is advanced in parts.
 
-use sluice_aqm::{AnyAqm, AqmSource, Configured, Discipline};
+use sluice_aqm::{AnyAqm, AqmSource, BufferPolicy, Configured};
 
 use crate::{
     replica::{Observation, Progress, begin},
-    run::{Control, Outcome, Plan, outcome},
+    run::{Monitor, Outcome, Plan, outcome},
 };
 
 /// The only replication of a plan, which is advanced to any slots, observed between, and gives at
@@ -45,13 +45,13 @@ impl Session {
         self.plan.slots
     }
 
-    /// Runs the slots before `until`. Returns false if `control` cancelled it meanwhile; it stands
+    /// Runs the slots before `until`. Returns false if `monitor` cancelled it meanwhile; it stands
     /// where it came to, and can go on.
     ///
     /// # Errors
     /// If `until` lies before the present or after the end, or if an AQM returned an invalid
     /// verdict.
-    pub fn advance(&mut self, until: u64, control: &Control) -> Result<bool, String> {
+    pub fn advance(&mut self, until: u64, monitor: &Monitor) -> Result<bool, String> {
         let (now, slots) = (self.now(), self.slots());
         if !(now..=slots).contains(&until) {
             return Err(format!(
@@ -59,7 +59,7 @@ impl Session {
                  the end (slots)"
             ));
         }
-        let came = self.replica.advance(until, control);
+        let came = self.replica.advance(until, monitor);
         let mut sources = self.others.iter().chain([&self.aqm]);
         let wrong = sources.find_map(AqmSource::wrong);
         wrong.map_or(Ok(came), Err)
@@ -71,7 +71,7 @@ impl Session {
     /// If the limit is 0.
     pub fn retune(
         &mut self,
-        discipline: Discipline,
+        discipline: BufferPolicy,
         scheduler: Option<&Configured>,
         aqm: &AqmSource,
     ) -> Result<(), String> {
@@ -90,12 +90,12 @@ impl Session {
         self.replica.observe()
     }
 
-    /// Runs to the end and returns the result; `None` if `control` cancelled it meanwhile.
+    /// Runs to the end and returns the result; `None` if `monitor` cancelled it meanwhile.
     ///
     /// # Errors
     /// As `advance`.
-    pub fn end(mut self, control: &Control) -> Result<Option<Outcome>, String> {
-        let came = self.advance(self.slots(), control)?;
-        Ok(came.then(|| outcome(&self.plan, &[self.replica.finished()], control)))
+    pub fn end(mut self, monitor: &Monitor) -> Result<Option<Outcome>, String> {
+        let came = self.advance(self.slots(), monitor)?;
+        Ok(came.then(|| outcome(&self.plan, &[self.replica.finished()], monitor)))
     }
 }

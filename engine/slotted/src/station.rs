@@ -5,7 +5,7 @@
 //! ends first, then packets arrive.
 
 use rand::Rng;
-use sluice_aqm::{Aqm, Configured, Discipline, NEVER, Verdict};
+use sluice_aqm::{Aqm, BufferPolicy, Configured, NEVER, Verdict};
 use sluice_queue::{Observer, Queue, Waiting};
 use sluice_random::Stream;
 
@@ -87,7 +87,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
     /// Puts the queue under another discipline, between two slots; see [`Queue::retune`].
     pub fn retune(
         &mut self,
-        to: (Discipline, Option<&Configured>),
+        to: (BufferPolicy, Option<&Configured>),
         keep: impl Fn(&mut Q) -> bool,
         start: impl Fn() -> Q,
     ) {

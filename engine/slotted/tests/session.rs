@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use sluice_aqm::{AqmSource, Configured, Discipline, Value, Victim, find, find_scheduler};
+use sluice_aqm::{AqmSource, BufferPolicy, Configured, Value, Victim, find, find_scheduler};
 use sluice_ecn::Ecn;
 use sluice_slotted::{
-    Arrivals, Control, Observation, Outcome, Plan, Recording, Service, Session, Tally, simulate,
+    Arrivals, Monitor, Observation, Outcome, Plan, Recording, Service, Session, Tally, simulate,
 };
 use sluice_traffic::Modulator;
 
@@ -54,7 +54,7 @@ fn plan(source: usize, service: usize, lanes: u32, slots: u64) -> Plan {
                 bytes_per_slot: 250.0,
             },
         },
-        discipline: Discipline {
+        discipline: BufferPolicy {
             limit: 30,
             limit_bytes: None,
             victim: Victim::Tail,
@@ -74,7 +74,7 @@ fn source(aqm: &str) -> AqmSource {
 }
 
 fn whole(plan: &Plan, aqm: &AqmSource) -> Outcome {
-    simulate(plan, aqm, Some(1), &Control::default())
+    simulate(plan, aqm, Some(1), &Monitor::default())
 }
 
 /// What an outcome says, for comparison.
@@ -111,18 +111,18 @@ proptest! {
     ) {
         let plan = plan(arrivals, service, lanes, slots);
         let aqm = source(["drop_tail", "red", "pie", "codel", "fred"][aqm]);
-        let control = Control::default();
+        let monitor = Monitor::default();
         let mut session = Session::new(plan.clone(), aqm.clone());
         let mut times: Vec<u64> = cuts.iter().map(|cut| (cut * slots as f64) as u64).collect();
         times.sort_unstable();
         for until in times {
-            prop_assert!(session.advance(until, &control).unwrap());
+            prop_assert!(session.advance(until, &monitor).unwrap());
             prop_assert_eq!(session.now(), until);
             check(&session, &session.observe());
         }
-        session.advance(slots, &control).unwrap();
+        session.advance(slots, &monitor).unwrap();
         let last = session.observe();
-        let parts = session.end(&control).unwrap().unwrap();
+        let parts = session.end(&monitor).unwrap().unwrap();
         if parts.warm_up_slots == 0 {
             let units = parts.units.iter();
             prop_assert_eq!(last.sojourn, units.map(|unit| unit.tally.sojourn.sum()).sum::<u128>());
@@ -134,11 +134,11 @@ proptest! {
 
 #[test]
 fn times_out_of_order_are_refused() {
-    let control = Control::default();
+    let monitor = Monitor::default();
     let mut session = Session::new(plan(0, 0, 1, SLOTS), source("red"));
-    session.advance(100, &control).unwrap();
+    session.advance(100, &monitor).unwrap();
     for until in [99, SLOTS + 1] {
-        let what = session.advance(until, &control).unwrap_err();
+        let what = session.advance(until, &monitor).unwrap_err();
         assert!(what.contains("must lie between 100, the present, and 20000, the end (slots)"));
     }
 }
@@ -147,10 +147,10 @@ fn times_out_of_order_are_refused() {
 fn a_cancelled_advance_goes_on() {
     let (plan, aqm) = (plan(0, 0, 1, SLOTS), source("red"));
     let mut session = Session::new(plan.clone(), aqm.clone());
-    let cancelled = Control::default();
+    let cancelled = Monitor::default();
     cancelled.cancel();
     assert!(!session.advance(2000, &cancelled).unwrap());
-    let run_on = session.end(&Control::default()).unwrap().unwrap();
+    let run_on = session.end(&Monitor::default()).unwrap().unwrap();
     assert_eq!(said(&run_on), said(&whole(&plan, &aqm)));
 }
 
@@ -166,17 +166,17 @@ proptest! {
     ) {
         let plan = plan(arrivals, service, lanes, SLOTS);
         let aqm = source(["drop_tail", "red", "pie", "codel", "fred", "pi"][aqm]);
-        let control = Control::default();
+        let monitor = Monitor::default();
         let mut session = Session::new(plan.clone(), aqm.clone());
         let mut cuts = cuts;
         cuts.sort_unstable();
         for until in cuts {
-            session.advance(until, &control).unwrap();
+            session.advance(until, &monitor).unwrap();
             let seen = session.observe();
             session.retune(plan.discipline, plan.scheduler.as_ref(), &aqm).unwrap();
             check(&session, &seen);
         }
-        let parts = session.end(&control).unwrap().unwrap();
+        let parts = session.end(&monitor).unwrap().unwrap();
         let at_once = whole(&plan, &aqm);
         prop_assert_eq!(said(&parts), said(&at_once));
     }
@@ -187,14 +187,14 @@ proptest! {
         settings in prop::collection::vec((0_usize..6, 1_u32..3, 1_u32..40, 0_usize..3), 1..5),
     ) {
         let plan = plan(arrivals, service, 1, SLOTS);
-        let control = Control::default();
+        let monitor = Monitor::default();
         let mut session = Session::new(plan.clone(), source("drop_tail"));
         let part = SLOTS / (settings.len() as u64 + 1);
         for (count, (aqm, lanes, limit, victim)) in settings.into_iter().enumerate() {
-            session.advance((count as u64 + 1) * part, &control).unwrap();
+            session.advance((count as u64 + 1) * part, &monitor).unwrap();
             let before = session.observe();
             let victim = [Victim::Tail, Victim::Front, Victim::Random][victim];
-            let discipline = Discipline { limit, victim, ..plan.discipline };
+            let discipline = BufferPolicy { limit, victim, ..plan.discipline };
             let aqm = source(["drop_tail", "red", "pie", "codel", "fred", "pi"][aqm]);
             let several = self::plan(arrivals, service, lanes, SLOTS).scheduler;
             session.retune(discipline, several.as_ref(), &aqm).unwrap();
@@ -204,7 +204,7 @@ proptest! {
             prop_assert_eq!(before.in_service, after.in_service);
             check(&session, &after);
         }
-        session.advance(SLOTS, &control).unwrap();
+        session.advance(SLOTS, &monitor).unwrap();
         check(&session, &session.observe());
     }
 }

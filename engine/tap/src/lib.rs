@@ -5,8 +5,8 @@
 mod flows;
 mod frame;
 mod ns2;
-mod order;
 mod pcapng;
+mod sorter;
 
 use std::{
     fs::File,
@@ -14,12 +14,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use sluice_network::{Control, Event, NetworkError, Plan, Replication, Trace, simulate_traced};
+use sluice_network::{Event, Monitor, NetworkError, Plan, Replication, Trace, simulate_traced};
 
 use flows::Flows;
 use ns2::Ns2;
-use order::Order;
 use pcapng::Pcapng;
+use sorter::Sorter;
 
 /// Why no trace was written.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +61,7 @@ trait Format: Sized {
 pub fn record(
     plan: &Plan,
     path: &Path,
-    control: &Control,
+    control: &Monitor,
 ) -> Result<Option<Replication>, TapError> {
     match path.extension().and_then(|suffix| suffix.to_str()) {
         Some("tr") => run::<Ns2>(plan, path, control),
@@ -73,13 +73,13 @@ pub fn record(
 fn run<F: Format>(
     plan: &Plan,
     path: &Path,
-    control: &Control,
+    control: &Monitor,
 ) -> Result<Option<Replication>, TapError> {
     let mut tap = Tap::<F> {
         plan,
         path,
         control,
-        order: Order::default(),
+        order: Sorter::default(),
         file: None,
         failed: None,
     };
@@ -96,8 +96,8 @@ fn run<F: Format>(
 struct Tap<'a, F> {
     plan: &'a Plan,
     path: &'a Path,
-    control: &'a Control,
-    order: Order,
+    control: &'a Monitor,
+    order: Sorter,
     /// Set once the run has begun.
     file: Option<Open<F>>,
     failed: Option<io::Error>,

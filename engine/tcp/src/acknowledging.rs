@@ -12,7 +12,7 @@ impl Sender {
     #[inline]
     pub(crate) fn accept<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) {
         let acked = self.acknowledge(moment, ack);
-        self.tell(moment, ack, acked, true);
+        self.report_ack(moment, ack, acked, true);
     }
 
     /// Processes an ACK of new data: position, round-trip time, timer. Returns how many packets it
@@ -63,7 +63,13 @@ impl Sender {
     }
 
     /// Tells the congestion control of an ACK of new data; `grows` is true if the window may grow.
-    pub(crate) fn tell<F>(&mut self, moment: &Moment<F>, ack: &Ack, delivered: u32, grows: bool) {
+    pub(crate) fn report_ack<F>(
+        &mut self,
+        moment: &Moment<F>,
+        ack: &Ack,
+        delivered: u32,
+        grows: bool,
+    ) {
         let rtt_ns = self.rto.srtt_ns(moment.config);
         let sample = Sample {
             refills: self.refills(delivered),
@@ -73,7 +79,7 @@ impl Sender {
     }
 
     /// The same for recovery by times, which also knows the packets in flight.
-    pub(crate) fn tell_flight<F>(
+    pub(crate) fn report_ack_in_flight<F>(
         &mut self,
         moment: &Moment<F>,
         ack: &Ack,

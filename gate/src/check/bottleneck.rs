@@ -18,8 +18,8 @@ use crate::{
     telemetry::{endpoint, record::Line},
 };
 
-/// Time between two looks at the interface's queue.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Time between two samples at the interface's queue.
+const SAMPLE_EVERY: Duration = Duration::from_millis(50);
 /// How long a daemon that has just started may have no records.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Watches a daemon for `for_s` s, and prints for each link where the queue builds. Returns true if
@@ -31,11 +31,11 @@ pub fn watch(options: &CheckOptions, for_s: f64) -> Result<bool, Failure> {
     let first = first_records(&options.metrics)?;
     refuse_others(options, &first)?;
     let mut records = vec![first];
-    let mut looks = Looks::default();
+    let mut samples = Samples::default();
     let end = Instant::now() + Duration::from_secs_f64(for_s);
     while Instant::now() < end {
-        looks.look(options);
-        thread::sleep(LOOK_EVERY);
+        samples.take(options);
+        thread::sleep(SAMPLE_EVERY);
         let now = ask(&options.metrics)?;
         if records.last() != Some(&now) {
             records.push(now);
@@ -52,18 +52,18 @@ pub fn watch(options: &CheckOptions, for_s: f64) -> Result<bool, Failure> {
         let records: Vec<&Line> = records.iter().filter_map(|all| all.get(link)).collect();
         let mut seen = seen(&records);
         let name = &records[0].link;
-        let unread = looks.unread.get(link).and_then(|looks| mean(looks));
+        let unread = samples.unread.get(link).and_then(|samples| mean(samples));
         seen.unread = unread.or(seen.unread);
         // names of kinds are the same in all namespaces, and a daemon's kind serves one interface
-        seen.is_of_interface = looks
+        seen.is_of_interface = samples
             .behind
             .iter()
-            .any(|look| records[0].qdisc.as_ref() == Some(&look.kind));
+            .any(|sample| records[0].qdisc.as_ref() == Some(&sample.kind));
         // packets that enter by the interface leave by another one
-        if name == "forward" && !looks.behind.is_empty() && !seen.is_of_interface {
-            let packets: Vec<f64> = looks.behind.iter().map(|look| look.packets).collect();
+        if name == "forward" && !samples.behind.is_empty() && !seen.is_of_interface {
+            let packets: Vec<f64> = samples.behind.iter().map(|sample| sample.packets).collect();
             seen.behind = mean(&packets);
-            seen.left_bps = InterfaceQueue::sent_bps(&looks.behind);
+            seen.left_bps = InterfaceQueue::sent_bps(&samples.behind);
         }
         let place = seen.place();
         let word = if place == Place::Here {
@@ -96,7 +96,7 @@ fn first_records(address: &Address) -> Result<Vec<Line>, Failure> {
     let begun = Instant::now();
     loop {
         match ask(address) {
-            Err(_) if begun.elapsed() < PATIENCE => thread::sleep(LOOK_EVERY),
+            Err(_) if begun.elapsed() < PATIENCE => thread::sleep(SAMPLE_EVERY),
             told => return told,
         }
     }
@@ -142,20 +142,20 @@ fn refuse_others(options: &CheckOptions, records: &[Line]) -> Result<(), Failure
     Ok(())
 }
 
-/// What was seen of the kernel's queues, one entry for each look.
+/// What was seen of the kernel's queues, one entry for each sample.
 #[derive(Default)]
-struct Looks {
+struct Samples {
     behind: Vec<InterfaceQueue>,
     /// Packets that wait to be read by a cable, by link.
     unread: [Vec<f64>; 2],
 }
 
-impl Looks {
-    fn look(&mut self, options: &CheckOptions) {
+impl Samples {
+    fn take(&mut self, options: &CheckOptions) {
         let interface = options.interface.as_deref();
         self.behind.extend(interface.and_then(InterfaceQueue::of));
-        for (device, looks) in options.tun.iter().flatten().zip(&mut self.unread) {
-            looks.extend(unread(device));
+        for (device, samples) in options.tun.iter().flatten().zip(&mut self.unread) {
+            samples.extend(unread(device));
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::fs;
 
 use caps::{CapSet, Capability};
-use sluice_kernel::{Device, Kind, Owner, check_kernel};
+use sluice_kernel::{Device, Owner, QdiscKind, check_kernel};
 
 use super::{ready::device, tc::Tc};
 use crate::{
@@ -33,7 +33,7 @@ pub fn check(options: &CheckOptions) -> Result<bool, Failure> {
                 .into()),
         ),
     ];
-    let left: Vec<(String, Finding)> = Kind::all()
+    let left: Vec<(String, Finding)> = QdiscKind::all()
         .iter()
         .map(|kind| (format!("kind {}", kind.name()), kept(kind)))
         .collect();
@@ -48,8 +48,11 @@ pub fn check(options: &CheckOptions) -> Result<bool, Failure> {
 ///
 /// # Errors
 /// If it exists; with the command that removes it, if a daemon that was killed left it.
-pub fn refuse_what_is_left(kind: &Kind) -> Result<(), Failure> {
-    if !Kind::all().iter().any(|each| each.name() == kind.name()) {
+pub fn refuse_what_is_left(kind: &QdiscKind) -> Result<(), Failure> {
+    if !QdiscKind::all()
+        .iter()
+        .any(|each| each.name() == kind.name())
+    {
         return Ok(());
     }
     Err(Failure(match kept(kind) {
@@ -76,8 +79,8 @@ pub fn refuse_what_stands(device: &Device) -> Result<(), Failure> {
 fn stands(device: &Device, kind: &str) -> Finding {
     let here = format!("{device} has a qdisc, {kind}");
     // an installed one was set with tc, like the qdiscs of others
-    let is_owned = |each: &&Kind| each.name() == kind && each.owner() != Owner::Nobody;
-    match Kind::all().iter().find(is_owned).map(kept) {
+    let is_owned = |each: &&QdiscKind| each.name() == kind && each.owner() != Owner::Nobody;
+    match QdiscKind::all().iter().find(is_owned).map(kept) {
         Some(Ok(how)) => Ok(format!("{here}, {how}")),
         Some(Err(left)) => missing(format!("{here}, {}", left.what), left.remedy),
         None => missing(
@@ -88,7 +91,7 @@ fn stands(device: &Device, kind: &str) -> Finding {
 }
 
 /// Returns who owns a kind, and how to remove it if its owner has ended.
-fn kept(kind: &Kind) -> Finding {
+fn kept(kind: &QdiscKind) -> Finding {
     let left = match kind.owner() {
         Owner::Nobody => return Ok("installed to stay, by sluiced qdisc install".into()),
         Owner::Process(owner) if is_running(owner) => {

@@ -10,7 +10,7 @@ use std::{
 
 use caps::Capability;
 use sluice_aqm::{Aqm, Scheduler};
-use sluice_kernel::{Counts, Device, Installed, KINDS, KernelError, Kind, SAMPLED};
+use sluice_kernel::{Counts, Device, Installed, KINDS, KernelError, QdiscKind, SAMPLED};
 
 use super::{
     check, read,
@@ -47,7 +47,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let settings = read(&options.link)?;
     let name = options.kernel.interface.as_deref();
     let device = device(name.expect("clap asks for it"))?;
-    let kind = Kind::named(&options.kernel.kind)?;
+    let kind = QdiscKind::named(&options.kernel.kind)?;
     check::refuse_what_is_left(&kind)?;
     check::refuse_what_stands(&device)?;
     let ready = Ready::new(&settings, &options.kernel.object, None)?;
@@ -64,7 +64,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
 
 /// A qdisc of ours before an interface.
 struct InKernel {
-    kind: Kind,
+    kind: QdiscKind,
     installed: Installed,
     device: Device,
     index: i32,
@@ -80,7 +80,7 @@ struct InKernel {
 impl InKernel {
     /// Installs the kind in the kernel, and sets it at the interface.
     fn start(
-        kind: Kind,
+        kind: QdiscKind,
         device: Device,
         settings: &Settings,
         ready: &Ready,

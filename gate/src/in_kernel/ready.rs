@@ -85,7 +85,7 @@ impl Ready {
                 instances: 1,
                 most_packets: words.limit_packets,
                 is_shaped: true,
-                tells: true,
+                stats: true,
                 lanes: scheduler.as_ref().map_or(1, Scheduler::lanes_of),
                 // size of a ring buffer: a power of 2
                 log_bytes: log_megabytes.map_or(0, |count| (count << 20).next_power_of_two()),

@@ -43,8 +43,8 @@ impl InterfaceQueue {
     }
 
     /// Returns the rate at which it sent from the first to the last look, bits/s.
-    pub fn sent_bps(looks: &[Self]) -> f64 {
-        let (first, last) = (&looks[0], &looks[looks.len() - 1]);
+    pub fn sent_bps(samples: &[Self]) -> f64 {
+        let (first, last) = (&samples[0], &samples[samples.len() - 1]);
         let time_s = (last.at - first.at).as_secs_f64().max(1e-9);
         8.0 * (last.sent_bytes - first.sent_bytes) / time_s
     }

@@ -46,7 +46,7 @@ impl Outlet<Held> for Outcome {
 }
 
 /// A link in operation, with its counts.
-struct Port {
+struct RunningLink {
     link: Link<Held>,
     outcome: Outcome,
     /// Whole packets that may have to be marked.
@@ -60,7 +60,7 @@ struct Port {
 /// Connects a back end's arrivals and departures by links.
 pub struct Router<B> {
     backend: B,
-    ports: Vec<Port>,
+    ports: Vec<RunningLink>,
     /// What happens to packets that are held at the end.
     at_end: Fate<'static>,
 }
@@ -80,7 +80,7 @@ impl<B: Backend> Router<B> {
                 &format!("aqm {}", settings.streams[number]),
                 0,
             );
-            ports.push(Port {
+            ports.push(RunningLink {
                 link: Link::new(link.clone(), Clock::endless(), random),
                 outcome: Outcome::default(),
                 payloads: HashMap::new(),
@@ -187,7 +187,7 @@ impl<B: Backend> DataPlane for Router<B> {
     fn snapshots(&mut self, now_ns: u64) -> io::Result<Vec<Snapshot>> {
         self.settle(now_ns)?;
         let backend = &self.backend;
-        let snapshot = |(number, port): (usize, &mut Port)| {
+        let snapshot = |(number, port): (usize, &mut RunningLink)| {
             let new_flows = std::mem::take(&mut port.new_flows);
             port.flows.merge(&new_flows);
             let aqm = port.link.aqm();
@@ -211,7 +211,7 @@ impl<B: Backend> DataPlane for Router<B> {
     }
 }
 
-impl Port {
+impl RunningLink {
     fn arrive(&mut self, now_ns: u64, incoming: Incoming<'_>) {
         let Incoming {
             id, bytes, data, ..

@@ -206,7 +206,7 @@ static void pass(u64 now_ns)
 		depart(link_.free_ns);
 }
 
-static void look(void)
+static void read_outputs(void)
 {
 	now_in = "average";
 	if (class->average)
@@ -243,7 +243,7 @@ static void run(u64 rate_bps, u32 limit, u32 ecn)
 		pass(now_ns);
 		arrive(now_ns);
 		if (n % 16 == 0)
-			look();
+			read_outputs();
 	}
 }
 

@@ -50,10 +50,10 @@ fn files() -> Vec<Vec<u8>> {
     };
     let on_ethernet = frames(&[&ethernet, &vlan, &pppoe, &mpls, &arp]);
     let mut files = vec![
-        pcap(Order::Little, false, 1, &on_ethernet),
-        pcap(Order::Big, true, 1, &on_ethernet),
-        pcapng(Order::Little, 1, 9, &on_ethernet),
-        pcapng(Order::Big, 1, 0x94, &on_ethernet),
+        pcap(ByteOrder::Little, false, 1, &on_ethernet),
+        pcap(ByteOrder::Big, true, 1, &on_ethernet),
+        pcapng(ByteOrder::Little, 1, 9, &on_ethernet),
+        pcapng(ByteOrder::Big, 1, 0x94, &on_ethernet),
     ];
     for (kind, header) in [
         (0, vec![2, 0, 0, 0]),
@@ -62,8 +62,8 @@ fn files() -> Vec<Vec<u8>> {
         (101, vec![]),
     ] {
         let frames = frames(&[&header]);
-        files.push(pcap(Order::Little, false, kind, &frames));
-        files.push(pcapng(Order::Little, kind as u16, 6, &frames));
+        files.push(pcap(ByteOrder::Little, false, kind, &frames));
+        files.push(pcapng(ByteOrder::Little, kind as u16, 6, &frames));
     }
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(&files[0]).unwrap();

@@ -8,10 +8,10 @@ const MIB: usize = 1 << 20;
 
 /// Returns a pcap of `count` packets of raw IP, which differ in their times if `clock` goes on.
 fn repeated(packet: &[u8], count: u64, clock: bool) -> Vec<u8> {
-    let mut file = pcap(Order::Little, true, 101, &[]);
+    let mut file = pcap(ByteOrder::Little, true, 101, &[]);
     for number in 0..count {
         let time = if clock { number * 12_345 } else { 0 };
-        file.extend(pcap(Order::Little, true, 101, &[(time, packet.to_vec())]).split_off(24));
+        file.extend(pcap(ByteOrder::Little, true, 101, &[(time, packet.to_vec())]).split_off(24));
     }
     file
 }
@@ -46,10 +46,10 @@ fn with_zeros(record_bytes: usize, count: u64) -> Vec<(Vec<u8>, usize)> {
     let mut packet = udp(1, 0);
     let zeros = record_bytes - packet.len();
     packet.resize(record_bytes, 0);
-    let mut pieces = vec![(pcap(Order::Little, true, 101, &[]), 0)];
+    let mut pieces = vec![(pcap(ByteOrder::Little, true, 101, &[]), 0)];
     pieces.extend((0..count).map(|number| {
         let mut record = pcap(
-            Order::Little,
+            ByteOrder::Little,
             true,
             101,
             &[(number * 12_345, packet.clone())],
@@ -63,7 +63,7 @@ fn with_zeros(record_bytes: usize, count: u64) -> Vec<(Vec<u8>, usize)> {
 #[test]
 fn a_file_with_more_records_than_compressed_bytes_is_refused() {
     let packets = repeated(&udp(1, 0), 500_000, false);
-    let zeros = (pcap(Order::Little, true, 101, &[]), 32 * MIB);
+    let zeros = (pcap(ByteOrder::Little, true, 101, &[]), 32 * MIB);
     let zeros_gzip = gzip(&[zeros.0.clone(), vec![0; zeros.1]].concat());
     for file in [gzip(&packets), zeros_gzip, zstandard([zeros])] {
         assert!(file.len() < packets.len() / 100);

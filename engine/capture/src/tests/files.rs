@@ -11,7 +11,7 @@ fn every_pcap_variant_gives_the_same_columns() {
         (5_000_003_000, udp(2, 10)),
         (6_000_001_000, udp(1, 0)),
     ];
-    for order in [Order::Little, Order::Big] {
+    for order in [ByteOrder::Little, ByteOrder::Big] {
         let ticks = frames.clone().map(|(time, frame)| (time / 1000, frame));
         let files = [
             pcap(order, false, 101, &frames),
@@ -35,7 +35,7 @@ fn every_pcap_variant_gives_the_same_columns() {
 #[test]
 fn clocks_that_tick_in_powers_of_two() {
     let capture = read_bytes(&pcapng(
-        Order::Little,
+        ByteOrder::Little,
         101,
         0x80 | 10,
         &[(1024, udp(1, 0)), (1536, udp(1, 0))],
@@ -51,7 +51,7 @@ fn packets_out_of_order_are_sorted_stably() {
         (9_000, udp(1, 3)),
         (1_000, udp(1, 4)),
     ];
-    let capture = read_bytes(&pcap(Order::Little, true, 101, &frames)).unwrap();
+    let capture = read_bytes(&pcap(ByteOrder::Little, true, 101, &frames)).unwrap();
     assert_eq!(capture.time_ns, [0, 3_000, 8_000, 8_000]);
     assert_eq!(capture.bytes, [32, 30, 29, 31]);
 }
@@ -63,14 +63,14 @@ fn damage_is_named() {
         (1_000_000, udp(1, 72)),
         (2_000_000, udp(1, 72)),
     ];
-    let good = pcap(Order::Little, false, 101, &frames);
+    let good = pcap(ByteOrder::Little, false, 101, &frames);
     let changed = |at: usize, bytes: &[u8]| {
         let mut file = good.clone();
         file[at..at + bytes.len()].copy_from_slice(bytes);
         file
     };
     let second = 24 + 16 + 100;
-    let ng = pcapng(Order::Big, 101, 9, &frames);
+    let ng = pcapng(ByteOrder::Big, 101, 9, &frames);
     let cases: [(Vec<u8>, &str); 12] = [
         (vec![], "FILE is empty, not a capture"),
         (
@@ -110,11 +110,11 @@ fn damage_is_named() {
             "FILE: packet 1 has link type 127; supported are Ethernet (1), raw IP (12, 101, 228, 229), Linux cooked (113, 276) and loopback (0, 108)",
         ),
         (
-            pcapng(Order::Little, 101, 99, &frames),
+            pcapng(ByteOrder::Little, 101, 99, &frames),
             "FILE: packet 1 is corrupt: its interface has time resolution 0x63",
         ),
         (
-            [&ng[..], &block(Order::Big, 6, &[0xff; 20])].concat(),
+            [&ng[..], &block(ByteOrder::Big, 6, &[0xff; 20])].concat(),
             "FILE: packet 4 is corrupt: the lengths in its record contradict each other",
         ),
     ];
@@ -133,8 +133,8 @@ fn damage_is_named() {
 #[test]
 fn a_last_record_that_is_cut_off_is_left_out_with_a_note() {
     let frames: Vec<_> = (0..3).map(|k| (k * 1_000_000, udp(1, 72))).collect();
-    let good = pcap(Order::Little, false, 101, &frames);
-    let ng = pcapng(Order::Big, 101, 9, &frames);
+    let good = pcap(ByteOrder::Little, false, 101, &frames);
+    let ng = pcapng(ByteOrder::Big, 101, 9, &frames);
     assert!(notes_on(&good).is_empty() && notes_on(&ng).is_empty());
     let second = 24 + 16 + 100;
     for (file, packets) in [
@@ -191,7 +191,7 @@ fn a_first_time_of_zero_makes_no_capture_of_fifty_years() {
         (since, udp(2, 72)),
         (since + 5_000_000, udp(3, 72)),
     ];
-    let capture = read_bytes(&pcap(Order::Little, false, 101, &frames)).unwrap();
+    let capture = read_bytes(&pcap(ByteOrder::Little, false, 101, &frames)).unwrap();
     assert_eq!(capture.time_ns, [0, 5_000_000]);
     assert_eq!(
         capture.notes,
@@ -199,7 +199,7 @@ fn a_first_time_of_zero_makes_no_capture_of_fifty_years() {
     );
     // a clock that starts at 0 is accepted
     let early = [(0, udp(1, 72)), (1_000_000_000, udp(2, 72))];
-    assert!(notes_on(&pcap(Order::Little, false, 101, &early)).is_empty());
+    assert!(notes_on(&pcap(ByteOrder::Little, false, 101, &early)).is_empty());
 }
 
 #[test]
@@ -227,7 +227,7 @@ proptest! {
         cut in 0usize..3000,
         damage in prop::collection::vec((0usize..3000, any::<u8>()), 0..8),
         ng in any::<bool>(),
-        order in prop::sample::select(vec![Order::Little, Order::Big]),
+        order in prop::sample::select(vec![ByteOrder::Little, ByteOrder::Big]),
     ) {
         let frames: Vec<_> = (0..20).map(|i| (i * 1000, udp(i as u16, 40))).collect();
         let mut file = if ng { pcapng(order, 101, 9, &frames) } else { pcap(order, true, 101, &frames) };

@@ -24,12 +24,13 @@ fn every_link_type_finds_the_ip_packet() {
         (228, "raw IP", vec![]),
     ] {
         let frame = with_link_header(&header, udp(1, 72));
-        let capture = read_bytes(&pcap(Order::Little, false, link_type, &[(0, frame)])).unwrap();
+        let capture =
+            read_bytes(&pcap(ByteOrder::Little, false, link_type, &[(0, frame)])).unwrap();
         assert_eq!(capture.bytes, [100], "{name}");
         assert_eq!(capture.link_types, [name]);
         assert_eq!(
             capture.flow,
-            read_bytes(&pcap(Order::Big, false, 101, &[(0, udp(1, 72))]))
+            read_bytes(&pcap(ByteOrder::Big, false, 101, &[(0, udp(1, 72))]))
                 .unwrap()
                 .flow
         );
@@ -38,7 +39,7 @@ fn every_link_type_finds_the_ip_packet() {
     let arp = with_link_header(&cooked, vec![0; 28]);
     let frames = [(0, arp), (1, with_link_header(&ethernet, vec![]))];
     assert_eq!(
-        complaint_about(&pcap(Order::Little, false, 113, &frames)),
+        complaint_about(&pcap(ByteOrder::Little, false, 113, &frames)),
         "FILE holds no IP packet; other frames: ARP (1), unknown (1)"
     );
 }
@@ -62,7 +63,7 @@ fn what_a_queue_would_not_see_is_told() {
     let (one, two) = ([10, 0, 0, 1], [10, 0, 0, 2]);
     let notes = |packets: Vec<Vec<u8>>| {
         let frames: Vec<_> = (0..).zip(packets).collect();
-        notes_on(&pcap(Order::Little, true, 101, &frames))
+        notes_on(&pcap(ByteOrder::Little, true, 101, &frames))
     };
     let there = packet(one, two, [5, 6], 1472);
     assert!(notes(vec![there.clone(), packet(one, two, [6, 5], 0)]).is_empty());
@@ -93,7 +94,7 @@ fn padding_is_not_counted_and_offloaded_lengths_are() {
     offloaded[2..4].copy_from_slice(&[0, 0]);
     let offloaded = with_link_header(&[vec![0; 12], vec![0x08, 0x00]].concat(), offloaded);
     let capture = read_bytes(&pcap(
-        Order::Little,
+        ByteOrder::Little,
         false,
         1,
         &[(0, padded), (1000, offloaded)],
@@ -122,7 +123,7 @@ fn syn_alone_opens_a_connection() {
         (4000, tcp(0x03, 40)),
         (5000, tcp(0x02, 33)),
     ];
-    let capture = read_bytes(&pcap(Order::Little, false, 101, &packets)).unwrap();
+    let capture = read_bytes(&pcap(ByteOrder::Little, false, 101, &packets)).unwrap();
     assert_eq!(capture.opens, [true, true, false, false, true, false]);
 }
 
@@ -138,7 +139,7 @@ fn ipv6_ecn_and_double_vlan() {
         .write(&mut tagged, &[0; 60])
         .unwrap();
     let raw = read_bytes(&pcap(
-        Order::Little,
+        ByteOrder::Little,
         false,
         101,
         &[(0, marked), (1000, udp6(60))],
@@ -146,7 +147,7 @@ fn ipv6_ecn_and_double_vlan() {
     .unwrap();
     assert_eq!(raw.bytes, [108, 108]);
     assert_eq!(raw.ecn, [Ecn::Ect0, Ecn::NotEct]);
-    let ethernet = read_bytes(&pcap(Order::Little, false, 1, &[(0, tagged)])).unwrap();
+    let ethernet = read_bytes(&pcap(ByteOrder::Little, false, 1, &[(0, tagged)])).unwrap();
     assert_eq!((ethernet.bytes, ethernet.flow[0]), (vec![108], raw.flow[0]));
 }
 
@@ -180,7 +181,7 @@ fn ip_is_found_in_pppoe_sessions_and_below_mpls_labels() {
     // two labels, the second at the bottom of the stack
     let labels = [0, 1, 0x20, 64, 0, 1, 0x31, 64];
     for packet in [udp(1, 72), udp6(72)] {
-        let direct = pcap(Order::Little, false, 101, &[(0, packet.clone())]);
+        let direct = pcap(ByteOrder::Little, false, 101, &[(0, packet.clone())]);
         let direct = read_bytes(&direct).unwrap();
         let ppp = if packet[0] >> 4 == 4 { 0x21 } else { 0x57 };
         for header in [
@@ -192,7 +193,7 @@ fn ip_is_found_in_pppoe_sessions_and_below_mpls_labels() {
             ),
         ] {
             let frame = with_link_header(&header, packet.clone());
-            let capture = read_bytes(&pcap(Order::Little, false, 1, &[(0, frame)])).unwrap();
+            let capture = read_bytes(&pcap(ByteOrder::Little, false, 1, &[(0, frame)])).unwrap();
             assert_eq!(
                 (&capture.bytes, &capture.flow),
                 (&direct.bytes, &direct.flow)
@@ -214,7 +215,7 @@ fn other_frames_are_named() {
     let mut frames: Vec<_> = kinds.iter().map(|kind| (0, other(*kind))).collect();
     frames.push((0, ip));
     assert_eq!(
-        notes_on(&pcap(Order::Little, false, 1, &frames)),
+        notes_on(&pcap(ByteOrder::Little, false, 1, &frames)),
         [
             "frames without an IP packet are left out: ARP (2), EtherType 0x8847 (1), \
           EtherType 0x8863 (1), EtherType 0x888e (1), IEEE 802.3 (1), LLDP (1)"

@@ -48,14 +48,14 @@ fn complaint_about(bytes: &[u8]) -> String {
 
 /// Byte order of the files built here.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Order {
+enum ByteOrder {
     Little,
     Big,
 }
 
-impl Order {
+impl ByteOrder {
     fn u32(self, value: u32) -> [u8; 4] {
-        if self == Order::Big {
+        if self == ByteOrder::Big {
             value.to_be_bytes()
         } else {
             value.to_le_bytes()
@@ -63,7 +63,7 @@ impl Order {
     }
 
     fn u16(self, value: u16) -> [u8; 2] {
-        if self == Order::Big {
+        if self == ByteOrder::Big {
             value.to_be_bytes()
         } else {
             value.to_le_bytes()
@@ -72,7 +72,7 @@ impl Order {
 }
 
 /// Builds a pcap of (time in ns, frame); with `nano`, times are kept in ns, else in µs.
-fn pcap(order: Order, nano: bool, link_type: u32, frames: &[(u64, Vec<u8>)]) -> Vec<u8> {
+fn pcap(order: ByteOrder, nano: bool, link_type: u32, frames: &[(u64, Vec<u8>)]) -> Vec<u8> {
     let magic = if nano { 0xa1b2_3c4d } else { 0xa1b2_c3d4 };
     let mut file = Vec::new();
     file.extend(order.u32(magic));
@@ -96,7 +96,7 @@ fn pcap(order: Order, nano: bool, link_type: u32, frames: &[(u64, Vec<u8>)]) -> 
     file
 }
 
-fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
+fn block(order: ByteOrder, kind: u32, body: &[u8]) -> Vec<u8> {
     let padded = body.len().next_multiple_of(4);
     let length = order.u32(padded as u32 + 12);
     let mut block = [order.u32(kind), length].concat();
@@ -107,7 +107,7 @@ fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
 }
 
 /// Builds a pcapng with one interface, whose clock has the given `resolution` (if_tsresol).
-fn pcapng(order: Order, link_type: u16, resolution: u8, frames: &[(u64, Vec<u8>)]) -> Vec<u8> {
+fn pcapng(order: ByteOrder, link_type: u16, resolution: u8, frames: &[(u64, Vec<u8>)]) -> Vec<u8> {
     let mut section = order.u32(0x1a2b_3c4d).to_vec();
     section.extend([order.u16(1), order.u16(0)].concat());
     section.extend([0xff; 8]);

@@ -2,10 +2,10 @@
 
 #![allow(dead_code)]
 
-use sluice_aqm::{Configured, Discipline, Victim, find};
+use sluice_aqm::{BufferPolicy, Configured, Victim, find};
 use sluice_network::{
-    ArrivalProcess, Control, Datagrams, Distribution, Extent, Group, Link, LongTcp, NEVER,
-    NetworkError, Plan, Port, Replication, ShortTcp, Size, Source, TcpFlow, TcpKind, Topology,
+    ArrivalProcess, Datagrams, Distribution, Extent, Group, Link, LongTcp, Monitor, NEVER,
+    NetworkError, Plan, PortPlan, Replication, ShortTcp, Size, Source, TcpFlow, TcpKind, Topology,
     TrafficClass, simulate,
 };
 use sluice_tcp::{Config, Variant};
@@ -13,9 +13,9 @@ use sluice_tcp::{Config, Variant};
 pub const MS: u64 = 1_000_000;
 pub const SECOND: u64 = 1000 * MS;
 
-pub fn port(aqm: &str, limit: u32) -> Port {
-    Port {
-        discipline: Discipline {
+pub fn port(aqm: &str, limit: u32) -> PortPlan {
+    PortPlan {
+        discipline: BufferPolicy {
             limit,
             limit_bytes: None,
             victim: Victim::Tail,
@@ -121,11 +121,11 @@ pub fn plan(topology: Topology, groups: Vec<Group>, duration_ns: u64) -> Plan {
 }
 
 pub fn run(plan: &Plan) -> Replication {
-    let mut runs = simulate(plan, Some(1), &Control::default()).unwrap();
+    let mut runs = simulate(plan, Some(1), &Monitor::default()).unwrap();
     runs.pop().unwrap()
 }
 
 pub fn refusal(plan: &Plan) -> String {
-    let NetworkError(what) = simulate(plan, Some(1), &Control::default()).unwrap_err();
+    let NetworkError(what) = simulate(plan, Some(1), &Monitor::default()).unwrap_err();
     what
 }

@@ -67,10 +67,10 @@ impl PyChain {
         watch: Option<Py<PyAny>>,
         question: impl FnOnce(&Chain) -> Result<T, ChainError> + Send,
     ) -> PyResult<T> {
-        let (chain, control) = (&self.chain, self.chain.control());
-        control.start();
+        let (chain, monitor) = (&self.chain, self.chain.monitor());
+        monitor.start();
         let report = |py: Python<'_>| {
-            let (Some(watch), Some(progress)) = (&watch, control.progress()) else {
+            let (Some(watch), Some(progress)) = (&watch, monitor.progress()) else {
                 return Ok(());
             };
             match progress {
@@ -81,7 +81,7 @@ impl PyChain {
             }
             .map(drop)
         };
-        let (found, raised) = interruptible(py, || control.cancel(), report, || question(chain));
+        let (found, raised) = interruptible(py, || monitor.cancel(), report, || question(chain));
         raised?;
         found.map_err(refused)
     }

@@ -7,7 +7,7 @@ mod outcome;
 use std::{fmt::Display, path::PathBuf, sync::Arc};
 
 use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*};
-use sluice_network::{self as network, Control, NetworkError, Plan, simulate, simulate_traced};
+use sluice_network::{self as network, Monitor, NetworkError, Plan, simulate, simulate_traced};
 use sluice_scenario::Discipline;
 use sluice_tap::record;
 
@@ -23,7 +23,7 @@ pub use outcome::{Column, Replication};
 /// A run, with what ends it.
 pub struct Run {
     pub plan: Plan,
-    pub control: Arc<Control>,
+    pub monitor: Arc<Monitor>,
     pub calls: Arc<Calls>,
 }
 
@@ -33,8 +33,8 @@ impl Run {
     /// # Errors
     /// If flows cannot be simulated, or if a capture cannot be read.
     pub fn of(scenario: &PyScenario, discipline: &PyDiscipline) -> PyResult<Self> {
-        let control = Arc::new(Control::default());
-        let calls = Calls::new(control.clone());
+        let monitor = Arc::new(Monitor::default());
+        let calls = Calls::new(monitor.clone());
         let source = |of: &Discipline| {
             let source = foreign::source(of, &calls);
             source.map_err(|error| NetworkError(error.to_string()))
@@ -42,7 +42,7 @@ impl Run {
         let plan = Plan::with_aqms(scenario.network()?, &discipline.0, source).map_err(refused)?;
         Ok(Self {
             plan,
-            control,
+            monitor,
             calls,
         })
     }
@@ -52,17 +52,17 @@ impl Run {
         &self,
         py: Python<'_>,
         watch: Option<Py<PyAny>>,
-        run: impl FnOnce(&Plan, &Control) -> Result<T, E> + Send,
+        run: impl FnOnce(&Plan, &Monitor) -> Result<T, E> + Send,
     ) -> PyResult<Vec<Replication>>
     where
         T: IntoIterator<Item = network::Replication> + Send,
         E: Display,
     {
         let report = |py: Python<'_>| match &watch {
-            Some(watch) => watch.call1(py, (self.control.done_ns(),)).map(drop),
+            Some(watch) => watch.call1(py, (self.monitor.done_ns(),)).map(drop),
             None => Ok(()),
         };
-        let run = || run(&self.plan, &self.control).map_err(|error| error.to_string());
+        let run = || run(&self.plan, &self.monitor).map_err(|error| error.to_string());
         let (found, raised) = interruptible(py, || self.calls.cancel(), report, run);
         self.calls.raise()?;
         if let Err(error) = raised
@@ -87,7 +87,7 @@ fn simulate_network(
     watch: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Replication>> {
     Run::of(scenario, discipline)?
-        .watched(py, watch, |plan, control| simulate(plan, threads, control))
+        .watched(py, watch, |plan, monitor| simulate(plan, threads, monitor))
 }
 
 /// Runs the first replication of a discipline on a scenario and writes its packets to the file at
@@ -100,7 +100,7 @@ fn record_network(
     path: PathBuf,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Replication>> {
-    Run::of(scenario, discipline)?.watched(py, watch, |plan, control| record(plan, &path, control))
+    Run::of(scenario, discipline)?.watched(py, watch, |plan, monitor| record(plan, &path, monitor))
 }
 
 /// Runs the first replication of a discipline on a scenario and writes its decision log to the file
@@ -114,12 +114,12 @@ fn log_network_decisions(
     watch: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Replication>> {
     let run = Run::of(scenario, discipline)?;
-    let control = run.control.clone();
-    let file = decisions::create(&path, move || control.cancel());
+    let monitor = run.monitor.clone();
+    let file = decisions::create(&path, move || monitor.cancel());
     let mut file = file.map_err(|error| unwritable(&path, &error))?;
     let mut log = decisions::log(&mut file);
-    let found = run.watched(py, watch, |plan, control| {
-        simulate_traced(plan, control, &mut log)
+    let found = run.watched(py, watch, |plan, monitor| {
+        simulate_traced(plan, monitor, &mut log)
     })?;
     log.finish().map_err(|error| unwritable(&path, &error))?;
     Ok(found)

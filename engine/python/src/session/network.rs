@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use sluice_network::{self as network, Control, Port, Session};
+use sluice_network::{self as network, Monitor, PortPlan, Session};
 use sluice_scenario::Queue;
 
 use super::{Held, QueueState, in_parts};
@@ -19,7 +19,7 @@ const FIRST_NS: u64 = 1_000_000;
 
 struct AtWork {
     session: Session,
-    control: Arc<Control>,
+    monitor: Arc<Monitor>,
     calls: Arc<Calls>,
     /// The links that have a queue.
     ports: Vec<usize>,
@@ -34,10 +34,10 @@ impl AtWork {
     }
 
     fn advance(&mut self, py: Python<'_>, until_ns: u64) -> PyResult<()> {
-        let (session, control) = (&mut self.session, &self.control);
+        let (session, monitor) = (&mut self.session, &self.monitor);
         let span = (session.now_ns(), until_ns);
         in_parts(py, (&mut self.part_ns, &self.calls), span, |until_ns| {
-            let came = session.advance(until_ns, control);
+            let came = session.advance(until_ns, monitor);
             came.map_err(|error| error.to_string())
         })
     }
@@ -60,14 +60,14 @@ impl NetworkSession {
     fn new(py: Python<'_>, scenario: &PyScenario, discipline: &PyDiscipline) -> PyResult<Self> {
         let Run {
             plan,
-            control,
+            monitor,
             calls,
         } = Run::of(scenario, discipline)?;
         let session = py.detach(|| Session::new(plan));
         calls.raise()?;
         Ok(Self(Held::new(AtWork {
             session: session.map_err(|error| refused(error.to_string()))?,
-            control,
+            monitor,
             calls,
             ports: ports(scenario)?,
             part_ns: FIRST_NS,
@@ -105,7 +105,7 @@ impl NetworkSession {
             if let Some(what) = discipline.0.unfit(&queue) {
                 return Err(refused(what));
             }
-            let to = Port {
+            let to = PortPlan {
                 discipline: discipline.0.on(&queue),
                 scheduler: discipline.0.in_lanes(),
                 aqm,
@@ -133,10 +133,10 @@ impl NetworkSession {
             at_work.advance(py, end_ns)
         })?;
         let AtWork {
-            session, control, ..
+            session, monitor, ..
         } = self.0.take()?;
         let ended = session
-            .end(&control)
+            .end(&monitor)
             .map_err(|error| refused(error.to_string()))?;
         Replication::new(py, ended.expect("it has come to its end"))
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use sluice_scenario::Queue;
-use sluice_slotted::{Control, Plan, Session};
+use sluice_slotted::{Monitor, Plan, Session};
 
 use super::{Held, QueueState, in_parts};
 use crate::{
@@ -18,17 +18,17 @@ const FIRST: u64 = 1 << 16;
 
 struct AtWork {
     session: Session,
-    control: Arc<Control>,
+    monitor: Arc<Monitor>,
     calls: Arc<Calls>,
     part: u64,
 }
 
 impl AtWork {
     fn advance(&mut self, py: Python<'_>, until: u64) -> PyResult<()> {
-        let (session, control) = (&mut self.session, &self.control);
+        let (session, monitor) = (&mut self.session, &self.monitor);
         let span = (session.now(), until);
         in_parts(py, (&mut self.part, &self.calls), span, |until| {
-            session.advance(until, control)
+            session.advance(until, monitor)
         })
     }
 }
@@ -42,14 +42,14 @@ impl SlottedSession {
     #[new]
     fn new(py: Python<'_>, scenario: &PyScenario, discipline: &PyDiscipline) -> PyResult<Self> {
         let plan = Plan::of(scenario.slotted()?, &discipline.0).map_err(refused)?;
-        let control = Arc::new(Control::default());
-        let calls = Calls::new(control.clone());
+        let monitor = Arc::new(Monitor::default());
+        let calls = Calls::new(monitor.clone());
         let aqm = source(&discipline.0, &calls)?;
         let session = py.detach(|| Session::new(plan, aqm));
         calls.raise()?;
         Ok(Self(Held::new(AtWork {
             session,
-            control,
+            monitor,
             calls,
             part: FIRST,
         })))
@@ -110,9 +110,9 @@ impl SlottedSession {
             at_work.advance(py, slots)
         })?;
         let AtWork {
-            session, control, ..
+            session, monitor, ..
         } = self.0.take()?;
-        let ended = session.end(&control).map_err(refused)?;
+        let ended = session.end(&monitor).map_err(refused)?;
         SlottedOutcome::new(py, &ended.expect("it has come to its end"))
     }
 }

@@ -9,7 +9,7 @@ use proptest::{
     test_runner::{Config, RngSeed},
 };
 use sluice_aqm::{
-    Aqm, Configured, Discipline, Running, Value, Verdict, Victim, View, find, find_scheduler,
+    Aqm, BufferPolicy, Configured, Running, Value, Verdict, Victim, View, find, find_scheduler,
 };
 use sluice_ecn::Ecn;
 use sluice_queue::Packet;
@@ -174,7 +174,7 @@ pub fn steps(flows: u32) -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// Draws a discipline: a limit below 40 packets, perhaps one in bytes, any victim, marking or not.
-pub fn disciplines() -> impl Strategy<Value = Discipline> {
+pub fn disciplines() -> impl Strategy<Value = BufferPolicy> {
     let victims = vec![Victim::Tail, Victim::Front, Victim::Random];
     (
         1_u32..40,
@@ -182,7 +182,7 @@ pub fn disciplines() -> impl Strategy<Value = Discipline> {
         prop::sample::select(victims),
         any::<bool>(),
     )
-        .prop_map(|(limit, limit_bytes, victim, ecn)| Discipline {
+        .prop_map(|(limit, limit_bytes, victim, ecn)| BufferPolicy {
             limit,
             limit_bytes,
             victim,

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use sluice_link::{Service, Step};
 
 use crate::{
-    describe::Kind,
+    describe::ValueKind,
     field::Field,
     file::without_number,
     limits::{Limits, fewest},
@@ -72,8 +72,8 @@ impl Varying {
 }
 
 impl Field for Varying {
-    fn kind(_: Limits) -> Kind {
-        Kind::Path
+    fn kind(_: Limits) -> ValueKind {
+        ValueKind::Path
     }
 
     fn read(value: &Value, _: &Limits, reader: &mut Reader) -> Option<Self> {

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use sluice_tcp::CongestionControl;
 
 use crate::{
-    describe::Kind,
+    describe::ValueKind,
     elsewhere::{is_of_the_kernel, with_the_kernels},
     field::{Field, word},
     limits::{Limits, at_least},
@@ -36,8 +36,8 @@ words! {
 }
 
 impl Field for CongestionControl {
-    fn kind(_: Limits) -> Kind {
-        Kind::Word("CongestionControl", names())
+    fn kind(_: Limits) -> ValueKind {
+        ValueKind::Word("CongestionControl", names())
     }
 
     fn read(value: &Value, _: &Limits, reader: &mut Reader) -> Option<Self> {

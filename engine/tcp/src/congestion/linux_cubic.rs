@@ -78,7 +78,7 @@ impl Growth for LinuxCubic {
         let window = (cwnd as u32).max(1);
         let credit = credit as u32;
         let avoidance = self.avoidance();
-        avoidance.look(window, credit, ack);
+        avoidance.update(window, credit, ack);
         f64::from(avoidance.count_up(window, credit))
     }
 
@@ -130,7 +130,7 @@ impl Avoidance {
     }
 
     /// Computes how many packets must be acknowledged for one packet of growth (`bictcp_update`).
-    fn look(&mut self, window: u32, credit: u32, ack: &Sample) {
+    fn update(&mut self, window: u32, credit: u32, ack: &Sample) {
         self.acknowledged += credit;
         let now_ms = ms(ack.now_ns);
         let since_ms = now_ms.wrapping_sub(self.last_ms);

@@ -127,7 +127,7 @@ impl Path {
     }
 
     /// Runs to a time, and shows the path after each event.
-    pub fn watch(&mut self, until_ns: u64, mut look: impl FnMut(&Self)) {
+    pub fn watch(&mut self, until_ns: u64, mut show: impl FnMut(&Self)) {
         if self.now_ns == 0 {
             self.drive(|sender, config, now, sent| {
                 sender.start(config, now, &mut |segment| sent.push(segment));
@@ -158,7 +158,7 @@ impl Path {
                     sender.on_timer(config, now, &mut |segment| sent.push(segment));
                 });
             }
-            look(self);
+            show(self);
         }
     }
 

@@ -115,6 +115,6 @@ impl Sender {
         self.congestion
             .on_event(moment.config, Event::Recovered { in_flight });
         let grows = moment.config.quirks.grows_at_full_ack;
-        self.tell(moment, ack, acked, grows);
+        self.report_ack(moment, ack, acked, grows);
     }
 }

@@ -48,6 +48,6 @@ fn on_partial_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>
         sender.inflation = 1;
     }
     sender.advance_in_recovery(ack);
-    sender.tell(moment, ack, acknowledged, false);
+    sender.report_ack(moment, ack, acknowledged, false);
     sender.transmit(moment, sender.una);
 }

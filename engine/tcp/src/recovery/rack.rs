@@ -275,7 +275,7 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
         ..InFlight::default()
     };
     let news = (arrivals.packets, arrivals.advances && grows);
-    sender.tell_flight(moment, ack, news, flight);
+    sender.report_ack_in_flight(moment, ack, news, flight);
     send(sender, moment);
 }
 
@@ -320,7 +320,7 @@ pub(crate) fn on_timer<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Mome
                 lost: lost.packets,
                 ..InFlight::default()
             };
-            sender.tell_flight(moment, &ack, (u32::from(went_down), false), flight);
+            sender.report_ack_in_flight(moment, &ack, (u32::from(went_down), false), flight);
         }
         send(sender, moment);
     } else if rack.probe.at.is_due(moment.now_ns) {

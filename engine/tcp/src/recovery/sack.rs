@@ -71,7 +71,7 @@ fn on_ack_in_recovery<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Momen
             .congestion
             .on_event(moment.config, Event::Recovered { in_flight });
         let acked = sender.acknowledge(moment, ack);
-        sender.tell(moment, ack, acked, false);
+        sender.report_ack(moment, ack, acked, false);
         renew_scoreboard(sender, moment.config, ack);
         sender.send_window(moment, u32::MAX);
         return;
@@ -81,7 +81,7 @@ fn on_ack_in_recovery<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Momen
         sender.advance(ack);
         sender.restart_timer(moment);
         sender.rto.end_backoff();
-        sender.tell(moment, ack, acked, false);
+        sender.report_ack(moment, ack, acked, false);
     }
     sender.learn(ack);
     send_in_recovery(sender, moment);

@@ -9,12 +9,12 @@ use sluice_network::Event;
 
 /// Events not yet written. Of events at the same time, the one added first comes first.
 #[derive(Default)]
-pub struct Order {
+pub struct Sorter {
     ahead: BinaryHeap<Reverse<Numbered>>,
     added: u64,
 }
 
-impl Order {
+impl Sorter {
     /// Adds an event.
     pub fn add(&mut self, event: Event) {
         let number = self.added;
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn times_do_not_go_back_and_equal_ones_keep_their_order() {
-        let mut order = Order::default();
+        let mut order = Sorter::default();
         for (id, at_ns) in [30, 10, 20, 10, 30, 5].into_iter().enumerate() {
             order.add(Event {
                 at_ns,

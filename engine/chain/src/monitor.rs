@@ -29,12 +29,12 @@ pub enum Progress {
 
 /// Progress of a solution, and a way to cancel it, for other threads.
 #[derive(Debug, Default)]
-pub struct Control {
+pub struct Monitor {
     progress: Mutex<Option<Progress>>,
     cancelled: AtomicBool,
 }
 
-impl Control {
+impl Monitor {
     /// Returns the last progress since the last `start`, or `None`.
     pub fn progress(&self) -> Option<Progress> {
         *self.progress.lock().expect("whoever holds it only copies")
@@ -55,7 +55,7 @@ impl Control {
     ///
     /// # Errors
     /// After `cancel`.
-    pub(crate) fn tell(&self, progress: Progress) -> Result<(), ChainError> {
+    pub(crate) fn report(&self, progress: Progress) -> Result<(), ChainError> {
         *self.progress.lock().expect("whoever holds it only copies") = Some(progress);
         self.going()
     }

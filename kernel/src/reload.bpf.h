@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * How a running qdisc takes new settings. User space makes `edition` odd, writes the settings to
- * `wish`, and makes `edition` even. Each instance copies them at its next packet. If `edition` has
+ * `params`, and makes `edition` even. Each instance copies them at its next packet. If `edition` has
  * changed meanwhile, it keeps its old settings: they are never a mixture. Waiting packets
  * stay, and so do the states of AQMs and scheduler.
  */
-#ifndef SLUICEGATE_HEEDING_BPF_H
-#define SLUICEGATE_HEEDING_BPF_H
+#ifndef SLUICEGATE_RELOAD_BPF_H
+#define SLUICEGATE_RELOAD_BPF_H
 
-struct wish wish SECTION(".data.wish") = { { 0 } };
+struct params params SECTION(".data.params") = { { 0 } };
 volatile u64 edition SECTION(".data.edition") = 0;
 
 static INLINE void copy(u64 *to, const u64 *from, u32 count)
@@ -19,18 +19,18 @@ static INLINE void copy(u64 *to, const u64 *from, u32 count)
 	}
 }
 
-static INLINE void heed(struct instance *instance, u64 now_ns)
+static INLINE void take_params(struct instance *instance, u64 now_ns)
 {
 	u64 current = edition;
 
 	if (instance->edition == current || current & 1)
 		return;
-	copy((u64 *)&instance->spare, (u64 *)&wish, WORDS(wish));
+	copy((u64 *)&instance->spare, (u64 *)&params, WORDS(params));
 	if (edition != current)
 		return;
-	copy((u64 *)&instance->wish, (u64 *)&instance->spare, WORDS(wish));
+	copy((u64 *)&instance->params, (u64 *)&instance->spare, WORDS(params));
 	instance->edition = current;
-	instance->seed = mix(instance->wish.settings.seed + instance->number + GOLDEN);
+	instance->seed = mix(instance->params.settings.seed + instance->number + GOLDEN);
 	retune_aqms(instance, now_ns);
 }
 

@@ -3,61 +3,61 @@
  * Lists of lanes in the order of their turns, for schedulers that serve lanes in rounds. A lane
  * is in one list at most. The lists are linked by the numbers of the lanes.
  */
-#ifndef SLUICEGATE_TURNS_H
-#define SLUICEGATE_TURNS_H
+#ifndef SLUICEGATE_ACTIVE_LIST_H
+#define SLUICEGATE_ACTIVE_LIST_H
 
 #include "scheduler.h"
 
-struct turns {
+struct active_list {
 	u32 first, last, count;
 };
 
-/* A lane that takes turns. */
-struct turns_lane {
+/* A lane that can be in a list. */
+struct active_lane {
 	struct aqm_lane waits;
 	s64 credit_bytes;	/* that it may still send */
 	u32 next;		/* the number of the next lane in its list */
 	u32 is_listed;
 };
 
-static inline struct turns_lane *turns_lane_at(struct aqm_lanes *lanes, u32 number)
+static inline struct active_lane *active_lane_at(struct aqm_lanes *lanes, u32 number)
 {
-	return (struct turns_lane *)aqm_lane_at(lanes, number);
+	return (struct active_lane *)aqm_lane_at(lanes, number);
 }
 
-static inline void turns_append(struct turns *turns, struct aqm_lanes *lanes, u32 number)
+static inline void active_list_append(struct active_list *list, struct aqm_lanes *lanes, u32 number)
 {
-	struct turns_lane *last = turns->count ? turns_lane_at(lanes, turns->last) : 0;
+	struct active_lane *last = list->count ? active_lane_at(lanes, list->last) : 0;
 
 	if (last)
 		last->next = number;
 	else
-		turns->first = number;
-	turns->last = number;
-	turns->count++;
+		list->first = number;
+	list->last = number;
+	list->count++;
 }
 
 /* Adds a lane to a list if it is in none; returns 1 if it was in none. */
-static inline u32 turns_wake(struct turns *turns, struct aqm_lanes *lanes, u32 number)
+static inline u32 active_list_add(struct active_list *list, struct aqm_lanes *lanes, u32 number)
 {
-	struct turns_lane *lane = turns_lane_at(lanes, number);
+	struct active_lane *lane = active_lane_at(lanes, number);
 
 	if (!lane || lane->is_listed)
 		return 0;
 	lane->is_listed = 1;
-	turns_append(turns, lanes, number);
+	active_list_append(list, lanes, number);
 	return 1;
 }
 
 /* Moves the first lane of a list to the end of `to`, or out of all lists if `to` is null. */
-static inline void turns_move_first(struct turns *from, struct turns *to,
+static inline void active_list_move_first(struct active_list *from, struct active_list *to,
 				    struct aqm_lanes *lanes, u32 number,
-				    struct turns_lane *lane)
+				    struct active_lane *lane)
 {
 	from->first = lane->next;
 	from->count--;
 	if (to)
-		turns_append(to, lanes, number);
+		active_list_append(to, lanes, number);
 	else
 		lane->is_listed = 0;
 }
@@ -66,10 +66,10 @@ static inline void turns_move_first(struct turns *from, struct turns *to,
  * The longest lane of two lists, where the arriving packet counts as the last one of its lane,
  * `own`; in bytes, or in packets. The first of the longest ones, `own` before others.
  */
-static inline u32 turns_longest(const struct turns *one, const struct turns *other,
+static inline u32 active_list_longest(const struct active_list *one, const struct active_list *other,
 				struct aqm_lanes *lanes, u32 own, u32 bytes, u32 in_bytes)
 {
-	const struct turns_lane *lane = turns_lane_at(lanes, own);
+	const struct active_lane *lane = active_lane_at(lanes, own);
 	u32 found = own, number = one->first;
 	u64 most, length;
 
@@ -79,7 +79,7 @@ static inline u32 turns_longest(const struct turns *one, const struct turns *oth
 	AQM_UP_TO(one->count + other->count) {
 		if ((u32)turn == one->count)
 			number = other->first;
-		lane = turns_lane_at(lanes, number);
+		lane = active_lane_at(lanes, number);
 		if (!lane)
 			break;
 		length = in_bytes ? lane->waits.bytes : lane->waits.packets;

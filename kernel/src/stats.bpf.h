@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What a qdisc reports of its packets: exact counts and, if `fixed.tells`, distributions and the
+ * What a qdisc reports of its packets: exact counts and, if `fixed.stats`, distributions and the
  * first bytes of some packets, by which user space knows flows.
  */
-#ifndef SLUICEGATE_TELLING_BPF_H
-#define SLUICEGATE_TELLING_BPF_H
+#ifndef SLUICEGATE_STATS_BPF_H
+#define SLUICEGATE_STATS_BPF_H
 
 /*
  * The layout of a histogram with two significant digits (hdrhistogram.org): 128 steps for each
@@ -86,7 +86,7 @@ static INLINE void tell_length(struct Qdisc *sch, struct instance *instance, u64
 	u32 number = instance->first_place + (sch->q.qlen & (fixed.places - 1));
 	u64 *ns;
 
-	if (!fixed.tells)
+	if (!fixed.stats)
 		return;
 	ns = map_lookup(&lengths, &number);
 	if (ns)
@@ -111,7 +111,7 @@ static INLINE void tell_sample(struct instance *instance, struct sk_buff *skb)
 static INLINE void tell_arrival(struct instance *instance, struct sk_buff *skb, u32 bytes)
 {
 	instance->counts.arrivals++;
-	if (!fixed.tells)
+	if (!fixed.stats)
 		return;
 	instance->counts.arrived_bytes += bytes;
 	if (instance->until_sample)
@@ -137,7 +137,7 @@ static INLINE void tell_departure(struct instance *instance, u64 now_ns, u64 sin
 	instance->counts.sojourn_ns += sojourn_ns;
 	if (sojourn_ns > instance->counts.sojourn_max_ns)
 		instance->counts.sojourn_max_ns = sojourn_ns;
-	if (!fixed.tells)
+	if (!fixed.stats)
 		return;
 	if (fixed.is_shaped)
 		delay_ns += transmission_ns(instance, bytes);
