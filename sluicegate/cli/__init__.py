@@ -146,6 +146,14 @@ _COMMANDS = {
             "sluice lab --program tc --module sch_red 'modprobe sch_red && tc qdisc show'",
         ],
     ),
+    "lesson": (
+        "lesson",
+        [
+            "sluice lesson bufferbloat",
+            "sluice lesson bufferbloat --student 17 --out 17",
+            "sluice lesson bufferbloat --grade 17/answers.toml",
+        ],
+    ),
     "reproduce": (
         "reproduce",
         [

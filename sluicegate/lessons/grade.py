@@ -1,0 +1,95 @@
+"""The file of a student's answers, and its grader."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sluicegate.errors import SluiceError
+from sluicegate.lessons.lesson import Question, Worked
+
+
+@dataclass(frozen=True, kw_only=True)
+class Graded:
+    """One answer: what was given (None: nothing), and whether it is right."""
+
+    question: Question
+    given: float | None
+    right: bool
+
+
+def template(worked: Worked) -> str:
+    """The file that a student fills in: TOML, a line for each question."""
+    lines = [f'lesson = "{worked.lesson.name}"']
+    if worked.student is not None:
+        lines.append(f"student = {worked.student}")
+    lines += ["", "[answers]"]
+    for each in worked.questions:
+        lines += [f"# {each.text}" + (f" ({each.unit})" if each.unit else ""), f"# {each.name} = "]
+    return "\n".join(lines) + "\n"
+
+
+def grade(worked: Worked, path: Path) -> list[Graded]:
+    """Grade a file of answers.
+
+    Args:
+        worked: The lesson with the runs of the student's variant.
+        path: The file.
+
+    Raises:
+        OSError: If it cannot be read.
+        SluiceError: If it is no TOML, or answers another lesson, or another student's variant, or
+            a question that is not asked, or with something that is no number.
+    """
+    given = _answers(worked, path)
+    return [
+        Graded(
+            question=each,
+            given=given.get(each.name),
+            right=each.name in given and each.takes(given[each.name]),
+        )
+        for each in worked.questions
+    ]
+
+
+def student_of(path: Path) -> int | None:
+    """The number of the student in a file of answers; None if it has none.
+
+    Raises:
+        OSError, SluiceError: As for `grade`.
+    """
+    student = _read(path).get("student")
+    if student is not None and (not isinstance(student, int) or student < 0):
+        raise SluiceError(f"{path}: student = {student!r} must be a whole number from 0 on")
+    return student
+
+
+def _read(path: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SluiceError(f"{path} is not a file of answers: {error}") from None
+
+
+def _answers(worked: Worked, path: Path) -> dict[str, float]:
+    read = _read(path)
+    lesson = worked.lesson.name
+    if read.get("lesson") != lesson:
+        raise SluiceError(f"{path}: lesson = {read.get('lesson')!r} must be {lesson!r}")
+    answers = read.get("answers", {})
+    if not isinstance(answers, Mapping):
+        raise SluiceError(f"{path}: answers must be a table: [answers], then a line for each")
+    asked = [each.name for each in worked.questions]
+    for name, value in answers.items():
+        if name not in asked:
+            raise SluiceError(f"{path}: answers.{name} is not asked; there are {', '.join(asked)}")
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not math.isfinite(value)
+        ):
+            raise SluiceError(f"{path}: answers.{name} = {value!r} must be a number")
+    return {name: float(value) for name, value in answers.items()}

@@ -1,0 +1,164 @@
+"""What a lesson is, and how its runs are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from sluicegate.errors import InterruptError
+from sluicegate.report.figure import Figure
+from sluicegate.scenario import NetworkScenario, load
+from sluicegate.worlds import Watch
+from sluicegate.worlds.network import NetworkRecord, simulate
+
+Values = Mapping[str, float]
+Records = Mapping[str, NetworkRecord]
+
+_SCENARIOS = Path(__file__).parents[1] / "examples" / "scenarios" / "lessons"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """One number that a student gives.
+
+    Attributes:
+        name: Its name in the file of answers.
+        text: What is asked.
+        unit: Unit of the answer; empty: a plain number.
+        answer: The right one: measured in the lesson's runs, or computed.
+        interval: Half width of its 95 % interval; 0 if it is computed.
+        tolerance: Share of the answer by which a student's may differ.
+        why: What explains it.
+    """
+
+    name: str
+    text: str
+    unit: str
+    answer: float
+    interval: float = 0.0
+    tolerance: float = 0.1
+    why: str
+
+    def takes(self, given: float) -> bool:
+        """Whether a student's number is right: within the tolerance, or within the interval."""
+        return abs(given - self.answer) <= max(self.tolerance * abs(self.answer), self.interval)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """A figure with its title and what to look for."""
+
+    figure: Figure
+    title: str
+    caption: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lesson:
+    """An assignment.
+
+    Attributes:
+        name: The word on the command line.
+        title: Its title.
+        text: What it is about, paragraph by paragraph.
+        given: The values that a student's variant may change, as the assignment gives them.
+        choices: For each of them what a variant draws from.
+        runs: The scenarios of a variant, by the labels of figures.
+        figures: Draws the finished runs.
+        questions: Asks about the finished runs.
+        discuss: Questions without a number, which a teacher reads.
+    """
+
+    name: str
+    title: str
+    text: Sequence[str]
+    given: Values
+    choices: Mapping[str, Sequence[float]]
+    runs: Callable[[Values], dict[str, NetworkScenario]]
+    figures: Callable[[Values, Records], list[Drawn]]
+    questions: Callable[[Values, Records], list[Question]]
+    discuss: Sequence[str]
+
+    def variant(self, student: int | None) -> Values:
+        """The values of a student's variant; those of the assignment for None.
+
+        The same number gives the same variant everywhere.
+        """
+        if student is None:
+            return self.given
+        rng = np.random.default_rng(student)
+        return {
+            name: float(rng.choice(self.choices[name])) if name in self.choices else value
+            for name, value in self.given.items()
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worked:
+    """A lesson with the finished runs of one variant.
+
+    Attributes:
+        lesson: The lesson.
+        student: Whose variant it is; None: the assignment as it is given.
+        values: The variant.
+        records: The runs by their labels.
+        questions: The questions with their answers.
+    """
+
+    lesson: Lesson
+    student: int | None
+    values: Values
+    records: Records
+    questions: Sequence[Question]
+
+    def figures(self) -> list[Drawn]:
+        """Draw the runs."""
+        return self.lesson.figures(self.values, self.records)
+
+    def _repr_html_(self) -> str:
+        from sluicegate.lessons.page import lesson_page  # it imports this module
+
+        return lesson_page(self).cell()
+
+
+def scenario(name: str) -> NetworkScenario:
+    """The scenario of a lesson, which comes with the package."""
+    found = load(_SCENARIOS / f"{name}.toml")
+    assert isinstance(found, NetworkScenario)
+    return found
+
+
+def work(lesson: Lesson, student: int | None = None, watch: Watch | None = None) -> Worked:
+    """Run a lesson's variant. Finished runs are kept in the store.
+
+    Args:
+        lesson: The lesson.
+        student: Number of the student; None: the assignment as it is given.
+        watch: Called now and then with the run's label, the seconds simulated, and those in all.
+
+    Raises:
+        InterruptError: After Ctrl-C.
+    """
+    values = lesson.variant(student)
+    records: dict[str, NetworkRecord] = {}
+    for label, each in lesson.runs(values).items():
+        records[label] = simulate(each, watch=None if watch is None else partial(watch, label))
+        if records[label].interrupted:
+            raise InterruptError("interrupted: the finished runs are kept")
+    return Worked(
+        lesson=lesson,
+        student=student,
+        values=values,
+        records=records,
+        questions=lesson.questions(values, records),
+    )
+
+
+def measured(record: NetworkRecord, measure: str, scale: float = 1.0) -> dict[str, float]:
+    """A measure as answer and interval of a question, in another unit."""
+    found = record[measure]
+    return {"answer": found.value * scale, "interval": (found.half_width or 0.0) * scale}

@@ -1,0 +1,140 @@
+"""Lessons: variants, runs against closed forms, answers and grades."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sluicegate import lessons
+from sluicegate.cli import main
+from sluicegate.errors import SluiceError
+from sluicegate.lessons import LESSONS, Lesson, Worked, grade, lesson_page, template, work
+from sluicegate.lessons.lesson import Values
+from sluicegate.scenario import NetworkScenario
+
+
+def short(lesson: Lesson) -> Lesson:
+    """The lesson with runs of a quarter of their packets."""
+
+    def runs(values: Values) -> dict[str, NetworkScenario]:
+        return {
+            name: each.replace(duration_s=each.duration_s / 2, replications=2)
+            for name, each in lesson.runs(values).items()
+        }
+
+    return replace(lesson, runs=runs)
+
+
+@pytest.fixture(scope="module")
+def worked() -> Worked:
+    return work(short(LESSONS["bufferbloat"]), 17)
+
+
+def test_a_variant_is_the_same_everywhere_and_differs_between_students() -> None:
+    for lesson in LESSONS.values():
+        assert lesson.variant(None) == lesson.given
+        assert lesson.variant(17) == lesson.variant(17)
+        variants = [tuple(lesson.variant(number).values()) for number in range(40)]
+        assert len(set(variants)) > 5
+        for name, choices in lesson.choices.items():
+            assert {lesson.variant(number)[name] for number in range(200)} == set(choices)
+
+
+def test_the_buffers_wait_is_the_closed_form_and_bounds_the_pings(worked: Worked) -> None:
+    values = worked.values
+    asked = {each.name: each for each in worked.questions}
+    wait_ms = values["large"] * 12000 / values["rate_bps"] * 1000
+    assert asked["full_buffer_ms"].answer == pytest.approx(wait_ms)
+    for size in ("small", "large"):
+        full_ms = values[size] * 12000 / values["rate_bps"] * 1000
+        empty_ms = values["rtt_s"] * 1000
+        ping = asked[f"ping_{size}_ms"].answer
+        # less than behind a full buffer with one packet in transmission, more than half of it
+        packet_ms = 12000 / values["rate_bps"] * 1000
+        assert empty_ms + full_ms / 2 < ping < empty_ms + full_ms + packet_ms + 0.2
+    assert asked["page_large_s"].answer > 1.3 * asked["page_small_s"].answer
+    assert asked["page_bbr_s"].answer < asked["page_large_s"].answer
+    # a page of 180 kB takes at least its own transmission
+    assert asked["page_small_s"].answer > 180_000 * 8 / values["rate_bps"]
+
+
+@pytest.mark.parametrize("name", ["red", "l4s"])
+def test_the_other_lessons_show_what_they_say(name: str) -> None:
+    found = work(short(LESSONS[name]))
+    asked = {each.name: each.answer for each in found.questions}
+    if name == "red":
+        assert asked["queue_gentle_few"] < asked["queue_gentle_many"]
+        assert asked["queue_harsh_few"] < asked["queue_harsh_many"] < asked["queue_gentle_many"]
+        # at most as the square of the flows (Mathis et al. 1997)
+        assert 2 < asked["loss_times"] < (60 / 4) ** 2
+    else:
+        assert asked["scalable_wait_ms"] < 1 < asked["codel_wait_ms"] < asked["classic_wait_ms"]
+        assert 10 < asked["scalable_mbps"] < 30
+    assert len(lesson_page(found).html()) > 10_000
+
+
+def filled(worked: Worked, scale: float) -> str:
+    text = template(worked)
+    for each in worked.questions:
+        text = text.replace(f"# {each.name} = ", f"{each.name} = {each.answer * scale}")
+    return text
+
+
+def test_right_answers_are_right_and_others_are_not(worked: Worked, tmp_path: Path) -> None:
+    file = tmp_path / "answers.toml"
+    file.write_text(filled(worked, 1.0))
+    assert all(each.right for each in grade(worked, file))
+    assert lessons.student_of(file) == 17
+    file.write_text(filled(worked, 3.0))
+    assert not any(each.right for each in grade(worked, file))
+    file.write_text(template(worked))
+    assert [(each.given, each.right) for each in grade(worked, file)] == [
+        (None, False) for _ in worked.questions
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("lesson = ", "is not a file of answers"),
+        ('lesson = "red"\n[answers]', "must be 'bufferbloat'"),
+        ('lesson = "bufferbloat"\nanswers = 3', "answers must be a table"),
+        (
+            'lesson = "bufferbloat"\n[answers]\nping = 3',
+            "answers.ping is not asked; there are full",
+        ),
+        ('lesson = "bufferbloat"\n[answers]\nping_small_ms = "3"', "must be a number"),
+        ('lesson = "bufferbloat"\n[answers]\nping_small_ms = nan', "must be a number"),
+        ('lesson = "bufferbloat"\n[answers]\nping_small_ms = true', "must be a number"),
+    ],
+)
+def test_a_wrong_file_is_told(worked: Worked, tmp_path: Path, text: str, why: str) -> None:
+    file = tmp_path / "answers.toml"
+    file.write_text(text)
+    with pytest.raises(SluiceError, match=r"answers\.toml") as error:
+        grade(worked, file)
+    assert why in str(error.value)
+
+
+def test_the_page_has_answers_only_for_teachers(worked: Worked) -> None:
+    why = worked.questions[1].why
+    assert why not in lesson_page(worked).html()
+    assert why in lesson_page(worked, answers=True).html()
+    assert "variant of student 17" in worked._repr_html_()
+
+
+def test_wrong_words_on_the_command_line_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = tmp_path / "bad.toml"
+    bad.write_text('lesson = "red"\nstudent = -1')
+    for words, code, why in [
+        (["tcp"], 2, "tcp is no lesson; there are bufferbloat, red, l4s"),
+        (["red", "--grade", str(bad), "--answers"], 2, "--grade takes no other option"),
+        (["red", "--grade", str(bad)], 1, "student = -1 must be a whole number from 0 on"),
+        (["red", "--grade", str(tmp_path / "none.toml")], 1, "No such file"),
+    ]:
+        assert main(["lesson", *words]) == code
+        assert why in capsys.readouterr().err
