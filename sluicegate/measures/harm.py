@@ -1,0 +1,19 @@
+"""Harm: what one does to another (Ware, Mukerjee, Seshan & Sherry 2019)."""
+
+from __future__ import annotations
+
+
+def harm(alone: float, beside: float, *, more_is_better: bool) -> float | None:
+    """How much worse it fares beside another than alone.
+
+    Args:
+        alone: Its performance alone; the "solo" of a workload of several flows is the workload.
+        beside: Its performance beside the other.
+        more_is_better: True for a goodput; False for a delay, a completion time, a loss ratio.
+
+    Returns:
+        0 for no harm, 1 for the greatest; negative where it fares better. None where there is
+        nothing to divide by.
+    """
+    above, below = (alone - beside, alone) if more_is_better else (beside - alone, beside)
+    return above / below if below else None

@@ -1,0 +1,64 @@
+"""Quality of outcome: how near a network is to what an application needs (draft-ietf-ippm-qoo)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+DRAFT = "draft-ietf-ippm-qoo"
+
+
+@dataclass(frozen=True)
+class Need:
+    """What an application needs.
+
+    Attributes:
+        delays_s: By percentile of the round trip, the time at which it works as well as it can
+            and that at which it does not work, s.
+        loss_ratio: Likewise of the loss ratio.
+        rate_bps: What it must have, bits/s; 0: nothing is asked.
+    """
+
+    delays_s: Mapping[float, tuple[float, float]]
+    loss_ratio: tuple[float, float]
+    rate_bps: float = 0.0
+
+
+# the profiles of LibreQoS (pull request 897, 2026-02)
+NEEDS = {
+    "web": Need({90: (0.05, 0.15)}, (0.005, 0.01)),
+    "streaming": Need({95: (0.05, 0.1)}, (0.001, 0.01)),
+    "conferencing": Need({95: (0.05, 0.1)}, (0.001, 0.005)),
+    "gaming": Need({95: (0.05, 0.1)}, (0.005, 0.01)),
+    "backup": Need({95: (0.1, 0.15)}, (0.001, 0.01)),
+}
+
+
+def quality_of_outcome(
+    need: Need,
+    delays_s: Mapping[float, float],
+    loss_ratio: float | None,
+    rate_bps: float | None = None,
+) -> float | None:
+    """From 0, where it does not work, to 100: the worst of delay, loss and rate.
+
+    Args:
+        need: Of the application.
+        delays_s: Percentiles of the round trip, s; those that the application names.
+        loss_ratio: Share of the packets that are lost.
+        rate_bps: What it gets.
+
+    Returns:
+        None if something that is needed is not known.
+    """
+    if loss_ratio is None or not set(need.delays_s) <= set(delays_s):
+        return None
+    if need.rate_bps and rate_bps is None:
+        return None
+    parts = [_part(delays_s[level], *ends) for level, ends in need.delays_s.items()]
+    enough = rate_bps is None or rate_bps >= need.rate_bps
+    return min([*parts, _part(loss_ratio, *need.loss_ratio), 100.0 if enough else 0.0])
+
+
+def _part(value: float, best: float, worst: float) -> float:
+    return 100 * min(1.0, max(0.0, 1 - (value - best) / (worst - best)))

@@ -1,0 +1,44 @@
+"""Round trips per minute under load (draft-ietf-ippm-responsiveness-09)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+DRAFT = "draft-ietf-ippm-responsiveness-09"
+# share of the samples that a trimmed mean keeps, the smallest ones (TMP)
+_KEPT = 0.95
+_S_PER_MINUTE = 60.0
+
+
+def trimmed_mean(times: ArrayLike, kept: float = _KEPT) -> float | None:
+    """The mean of the smallest `kept` share of some times; None if there are none."""
+    rows = np.sort(np.asarray(times, dtype=np.float64))
+    # a product such as 0.95 * 20 may be just below a whole number
+    count = int(np.ceil(round(kept * len(rows), 9)))
+    return float(rows[:count].mean()) if count else None
+
+
+def round_trips_per_minute(
+    tcp_s: ArrayLike, http_s: ArrayLike, loaded_s: ArrayLike, tls_s: ArrayLike | None = None
+) -> float | None:
+    """RPM: the mean of those of new connections and of those that carry the load.
+
+    Earlier drafts take the mean of the times instead.
+
+    Args:
+        tcp_s: Handshakes of new connections, s.
+        http_s: Exchanges of one byte on them, s.
+        loaded_s: The same on connections that carry the load, s.
+        tls_s: Handshakes of TLS, each over the round trips that it needs; None: without TLS.
+
+    Returns:
+        Round trips per minute; None if one of the kinds has no sample.
+    """
+    kinds = [tcp_s, http_s, *([] if tls_s is None else [tls_s])]
+    foreign = [trimmed_mean(each) for each in kinds]
+    own = trimmed_mean(loaded_s)
+    known = [each for each in foreign if each is not None]
+    if own is None or len(known) < len(foreign):
+        return None
+    return (_S_PER_MINUTE * len(known) / sum(known) + _S_PER_MINUTE / own) / 2
