@@ -38,6 +38,9 @@ class AqmClass:
     fingerprint: str
     library: bytes
     coupled: bool
+    state_bytes: int
+    config_bytes: int
+    functions: list[str]
     inside: str | None
     def configure(self, given: Mapping[str, float | str | bool]) -> ConfiguredAqm: ...
 

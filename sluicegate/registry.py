@@ -83,6 +83,21 @@ class AqmClass:
         """Whether it has queues of its own and judges all: it takes no scheduler, and `ecn`."""
         return self._engine.coupled
 
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of the state that each queue has."""
+        return self._engine.state_bytes
+
+    @property
+    def config_bytes(self) -> int:
+        """Bytes of the config, which all queues share."""
+        return self._engine.config_bytes
+
+    @property
+    def functions(self) -> list[str]:
+        """When it is called: `arrive`, and which of `depart`, `tick` and `occupancy`."""
+        return self._engine.functions
+
     def __call__(self, /, **params: Value) -> Aqm:
         """Set parameters; the others keep their defaults.
 

@@ -10,7 +10,7 @@ from sluicegate.cli import main
 from sluicegate.papers.campaign import Campaign
 from sluicegate.papers.drop_from_front import simulated
 from sluicegate.sweeps.plan import Task
-from sluicegate.sweeps.work import Job, work
+from sluicegate.sweeps.work import Job
 from sluicegate.worlds import Slotted
 
 FILE = """
@@ -133,7 +133,7 @@ def test_a_worker_says_it_with_its_results(full):
     tasks = [Task((number,), 0, 0, {"seed": number}) for number in (1, 2)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        done = work(Job([scenario("red")], [Slotted()], tasks, threads=1))
+        done = Job([scenario("red")], [Slotted()], tasks, threads=1).done()
     assert len(done.columns) == 2
     assert [f"warning: {text}\n" for text in done.refusals] == [told(disk)]
     with pytest.warns(UserWarning, match="No space left on device"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +19,7 @@ from sluicegate.errors import InterruptError
 from sluicegate.scenario import NetworkScenario
 from sluicegate.sweeps.plan import Task
 from sluicegate.sweeps.work import Done, Job
-from sluicegate.sweeps.workers import Workers, ended
+from sluicegate.sweeps.workers import Workers, made
 from sluicegate.worlds import Watch
 from sluicegate.worlds.network.world import Network
 
@@ -83,28 +82,15 @@ class Runs:
             InterruptError: After Ctrl-C, with what the store has of what was finished.
             SluiceError: If the workers are gone for good.
         """
-        waiting = deque(keys[at : at + _TASKS] for at in range(0, len(keys), _TASKS))
-        asked: dict[Future[Done], Sequence[Key]] = {}
         try:
-            while waiting or asked:
-                try:
-                    while waiting and len(asked) < workers.ahead:
-                        part = waiting.popleft()
-                        asked[workers.submit(self._job(part))] = part
-                    for future in ended(asked):
-                        done = future.result()
-                        self._take(asked.pop(future), done)
-                        workers.succeeded()
-                except Exception as error:  # the workers decide what it means
-                    waiting.extendleft(asked.values())
-                    asked.clear()
-                    workers.recover(error)
-                made = len(self.measured)
+            for part, done in made(deque(keys), lambda: _TASKS, self._job, workers):
+                self._take(part, done)
+                count = len(self.measured)
                 watch(
                     self.link.direction or "advise",
-                    made,
-                    max(total, made),
-                    f"{made:,} of about {total:,} runs",
+                    count,
+                    max(total, count),
+                    f"{count:,} of about {total:,} runs",
                 )
         except (KeyboardInterrupt, InterruptError):
             raise InterruptError(
@@ -129,7 +115,6 @@ class Runs:
         )
 
     def _take(self, keys: Sequence[Key], done: Done) -> None:
-        done.warn()
         for key, columns in zip(keys, done.columns, strict=True):
             self._finished.append(columns["identity"])
             self.measured[key] = [columns.get(name) for name in MEASURES]

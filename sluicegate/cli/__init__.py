@@ -86,6 +86,14 @@ _COMMANDS = {
             "sluice results walk --sql 'SELECT discipline, max(loss_ratio) FROM runs GROUP BY ALL'",
         ],
     ),
+    "evaluate": (
+        "evaluate",
+        [
+            "sluice evaluate codel",
+            "sluice evaluate my_idea.h --sections 5,6 --reference pie",
+            "sluice evaluate codel:victim=front,scheduler=fq dualpi2 --profile home --out both",
+        ],
+    ),
     "advise": (
         "advise",
         [

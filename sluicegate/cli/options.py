@@ -298,6 +298,16 @@ def measures(text: str | None, classes: Sequence[str] | None = None) -> list[str
         raise UsageError(str(error)) from error
 
 
+def shard(text: str | None) -> tuple[int, int]:
+    """What `--shard` was given: part K of N; the whole if nothing."""
+    if text is None:
+        return 1, 1
+    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    if found is None:
+        raise UsageError(f"--shard: {text!r} must be K/N, such as 2/8")
+    return int(found[1]), int(found[2])
+
+
 def conditions(where: list[str] | None) -> dict[str, object]:
     """What `--where` was given."""
     return dict(syntax.assignment(text, "--where") for text in where or [])

@@ -137,7 +137,7 @@ def sweep(
             world=options.worlds(world, chosen, settings),
             workers=workers,
             dask=dask,
-            shard=_shard(shard),
+            shard=options.shard(shard),
             report=report,
             watch=watch,
         )
@@ -164,12 +164,3 @@ def _variable(text: str) -> tuple[str, object]:
         # words need no quotes
         listed = [syntax.value(part.strip()) for part in values.split(",")]
     return path.strip(), listed
-
-
-def _shard(text: str | None) -> tuple[int, int]:
-    if text is None:
-        return 1, 1
-    found = re.fullmatch(r"(\d+)/(\d+)", text)
-    if found is None:
-        raise UsageError(f"--shard: {text!r} must be K/N, such as 2/8")
-    return int(found[1]), int(found[2])

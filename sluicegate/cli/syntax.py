@@ -75,9 +75,9 @@ def distribution(text: str, where: str) -> dict[str, Any]:
     return {"kind": kind, **fields}
 
 
-def discipline(text: str) -> dict[str, Any]:
+def discipline(text: str, where: str = "--aqm") -> dict[str, Any]:
     """The table of a scenario's discipline: what is not the queue's is the AQM's."""
-    name, fields = kind_and_fields(text, "--aqm")
+    name, fields = kind_and_fields(text, where)
     own = {key: fields.pop(key) for key in _OF_THE_QUEUE if key in fields}
     if "scheduler" in own:
         own["scheduler"] = {"kind": own["scheduler"]}

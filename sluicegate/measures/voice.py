@@ -28,7 +28,9 @@ def rating(delay_s: float, loss_ratio: float, bpl: float = BPL) -> float:
     delay_ms, noise = 1000 * delay_s, _noise()
     basic = 15 - 1.5 * (_SLR + noise)
     effective = 95 * loss_ratio / (loss_ratio + bpl / 100)
-    return basic - _simultaneous(basic, noise, delay_ms) - _delay(basic, noise, delay_ms) - effective
+    return (
+        basic - _simultaneous(basic, noise, delay_ms) - _delay(basic, noise, delay_ms) - effective
+    )
 
 
 def mean_opinion(r: float) -> float:

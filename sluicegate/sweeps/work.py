@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -17,8 +18,21 @@ from sluicegate.sweeps.plan import Task
 from sluicegate.worlds import AnyWorld
 
 
+class Work(ABC):
+    """What a worker is given, and gives back done."""
+
+    @abstractmethod
+    def done(self) -> Done:
+        """Do it.
+
+        Raises:
+            SluiceError: If a world refuses a run.
+            InterruptError: After Ctrl-C.
+        """
+
+
 @dataclass(frozen=True)
-class Job:
+class Job(Work):
     """Simulations that a worker makes in one request.
 
     Attributes:
@@ -34,6 +48,13 @@ class Job:
     tasks: Sequence[Task]
     threads: int
     keep: bool = True
+
+    def done(self) -> Done:
+        """Make them; where wanted, the store keeps each as soon as it is made."""
+        start_s = time.monotonic()
+        with nullcontext() if self.keep else store.unused(), store.refusals() as refusals:
+            columns = [_made(self, task) for task in self.tasks]
+        return Done(columns, time.monotonic() - start_s, refusals)
 
 
 @dataclass(frozen=True)
@@ -54,19 +75,6 @@ class Done:
         """Warn of runs that were not kept."""
         for told in self.refusals:
             warnings.warn(told, stacklevel=1)
-
-
-def work(job: Job) -> Done:
-    """Make simulations; where wanted, the store keeps each as soon as it is made.
-
-    Raises:
-        SluiceError: If a world refuses one.
-        InterruptError: After Ctrl-C.
-    """
-    start_s = time.monotonic()
-    with nullcontext() if job.keep else store.unused(), store.refusals() as refusals:
-        columns = [_made(job, task) for task in job.tasks]
-    return Done(columns, time.monotonic() - start_s, refusals)
 
 
 def _made(job: Job, task: Task) -> dict[str, Any]:

@@ -9,7 +9,8 @@ import signal
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -19,11 +20,14 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import contextmanager
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 from sluicegate.errors import SluiceError
 from sluicegate.extras import lacking
-from sluicegate.sweeps.work import Done, Job, work
+from sluicegate.sweeps.work import Done, Work
+
+T = TypeVar("T")
 
 # how often processes may end in a row without any result
 _MOST_BREAKS = 3
@@ -45,6 +49,43 @@ def ended(under_way: Iterable[Future[Done]]) -> set[Future[Done]]:
         raise
 
 
+def made(
+    waiting: deque[T], size: Callable[[], int], job: Callable[[Sequence[T]], Work], by: Workers
+) -> Iterator[tuple[list[T], Done]]:
+    """Have things made, each once, in jobs of several; what was lost with a worker is made again.
+
+    Args:
+        waiting: What is to be made; it may grow meanwhile.
+        size: How many things the next job should have.
+        job: The job of some things.
+        by: Who makes them.
+
+    Yields:
+        The things of each job that is done, and its results.
+
+    Raises:
+        SluiceError: If a job cannot be done, or if the workers are gone for good.
+    """
+    under_way: dict[Future[Done], list[T]] = {}
+    while waiting or under_way:
+        try:
+            while waiting and len(under_way) < by.ahead:
+                part = list(islice(waiting, max(1, size())))
+                under_way[by.submit(job(part))] = part
+                for _ in part:
+                    waiting.popleft()
+            for future in ended(under_way):
+                done = future.result()
+                part = under_way.pop(future)
+                by.succeeded()
+                done.warn()
+                yield part, done
+        except Exception as error:  # the workers decide what it means
+            waiting.extendleft(reversed([each for part in under_way.values() for each in part]))
+            under_way.clear()
+            by.recover(error)
+
+
 class Workers(ABC):
     """Takes jobs and gives their results.
 
@@ -61,7 +102,7 @@ class Workers(ABC):
         return 2 * self.size
 
     @abstractmethod
-    def submit(self, job: Job) -> Future[Done]:
+    def submit(self, job: Work) -> Future[Done]:
         """Take a job."""
 
     def recover(self, error: BaseException) -> None:
@@ -82,10 +123,10 @@ class Here(Workers):
     size = 1
     ahead = 1
 
-    def submit(self, job: Job) -> Future[Done]:
+    def submit(self, job: Work) -> Future[Done]:
         """Do it at once."""
         future: Future[Done] = Future()
-        future.set_result(work(job))
+        future.set_result(job.done())
         return future
 
 
@@ -107,12 +148,12 @@ class Processes(Workers):
             self.size, env=env, initializer=_end_with, initargs=(os.getpid(),)
         )
 
-    def submit(self, job: Job) -> Future[Done]:
+    def submit(self, job: Work) -> Future[Done]:
         """Give it to whichever process is free."""
         # Ctrl-C goes to all processes of a terminal; this one ends the others, which start here
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
-            future: Future[Done] = self._pool.submit(work, job)
+            future: Future[Done] = self._pool.submit(job.done)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return future
@@ -170,9 +211,9 @@ class Dask(Workers):
         threads: dict[str, int] = self._client.sync(asked, callback_timeout=_ANSWER_S)
         return max(1, sum(threads.values()))
 
-    def submit(self, job: Job) -> Future[Done]:
+    def submit(self, job: Work) -> Future[Done]:
         """Send it to the scheduler."""
-        future: Future[Done] = self._pool.submit(work, job)
+        future: Future[Done] = self._pool.submit(job.done)
         return future
 
     def recover(self, error: BaseException) -> None:

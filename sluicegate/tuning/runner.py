@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
 
 from sluicegate.sweeps.plan import Task
 from sluicegate.sweeps.work import Done, Job
-from sluicegate.sweeps.workers import Workers, ended
+from sluicegate.sweeps.workers import Workers, made
 from sluicegate.tuning.kept import Kept
 from sluicegate.tuning.problem import Problem
 from sluicegate.tuning.score import Columns
@@ -76,27 +74,15 @@ class Runner:
 
     def _make(self, waiting: deque[Asked]) -> None:
         share = max(1, len(waiting) // (2 * self._workers.size))
-        under_way: dict[Future[Done], list[Asked]] = {}
-        while waiting or under_way:
-            try:
-                while waiting and len(under_way) < self._workers.ahead:
-                    count = max(1, min(share, _MOST_TASKS, int(_JOB_S / self._each_s)))
-                    part = list(islice(waiting, count))
-                    under_way[self._workers.submit(self._job(part))] = part
-                    for _ in part:
-                        waiting.popleft()
-                for future in ended(under_way):
-                    done = future.result()
-                    self._take(under_way.pop(future), done)
-            except Exception as error:  # the workers decide what it means
-                waiting.extendleft(reversed([each for part in under_way.values() for each in part]))
-                under_way.clear()
-                self._workers.recover(error)
+
+        def size() -> int:
+            return min(share, _MOST_TASKS, int(_JOB_S / self._each_s))
+
+        for part, done in made(waiting, size, self._job, self._workers):
+            self._take(part, done)
             self._report_progress()
 
     def _take(self, part: list[Asked], done: Done) -> None:
-        self._workers.succeeded()
-        done.warn()
         self._each_s = max(1e-4, done.seconds / len(part))
         self.made += len(part)
         for each, columns in zip(part, done.columns, strict=True):

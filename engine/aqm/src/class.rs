@@ -178,6 +178,11 @@ impl Class {
         self.code.arrive_among.is_some()
     }
 
+    /// Returns the bytes of the state that each queue has, and of the config that all share.
+    pub fn bytes(&self) -> (u64, u64) {
+        (self.code.state_size, self.code.config_size)
+    }
+
     /// Returns which of the optional functions it has.
     pub fn functions(&self) -> Functions {
         Functions {

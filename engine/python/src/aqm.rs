@@ -143,6 +143,28 @@ impl PyClass {
         self.0.is_coupled()
     }
 
+    /// Bytes of the state that each queue has.
+    #[getter]
+    fn state_bytes(&self) -> u64 {
+        self.0.bytes().0
+    }
+
+    /// Bytes of the config, which all queues share.
+    #[getter]
+    fn config_bytes(&self) -> u64 {
+        self.0.bytes().1
+    }
+
+    /// When it is called: `arrive` always, and which of `depart`, `tick` and `occupancy`.
+    #[getter]
+    fn functions(&self) -> Vec<&str> {
+        let has = self.0.functions();
+        [("arrive", true), ("depart", has.depart), ("tick", has.tick), ("occupancy", has.occupancy)]
+            .into_iter()
+            .filter_map(|(name, is_there)| is_there.then_some(name))
+            .collect()
+    }
+
     /// A function of a user's AQM in which a thread is now, such as `mine_arrive`.
     #[getter]
     fn inside(&self) -> Option<String> {

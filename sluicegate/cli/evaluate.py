@@ -1,0 +1,180 @@
+"""`sluice evaluate`: an AQM judged by the scenarios of RFC 7928."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from sluicegate.cli import options, syntax
+from sluicegate.cli.progress import progress
+from sluicegate.cli.screen import console, write_json
+from sluicegate.errors import SluiceError, UsageError
+from sluicegate.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sluicegate.evaluate import Evaluation
+    from sluicegate.scenario import Discipline
+
+# a discipline is checked as a part of some scenario
+_ANY = {"topology": {"kind": "dumbbell"}, "flows": [{"kind": "tcp"}], "duration_s": 1.0}
+
+
+def evaluate(
+    aqm: Annotated[
+        list[str],
+        typer.Argument(
+            autocompletion=options.aqm_names,
+            metavar="AQM...",
+            help="What is judged: NAME:KEY=VALUE,... as in --aqm of sluice compare. NAME is an "
+            "AQM's, the path of a C header, or that of a Python file.",
+            show_default=False,
+        ),
+    ],
+    profile: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="The path: default, home, cellular, datacentre, satellite, or ns3.",
+        ),
+    ] = "default",
+    sections: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N,...",
+            help="Only these sections of the RFC, such as 5,6.2. If not given: all.",
+            show_default=False,
+        ),
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AQM",
+            help="A further discipline with which all are compared, written like AQM.",
+            show_default=False,
+        ),
+    ] = None,
+    replications: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            metavar="N",
+            help="Replications of each scenario. If not given: those of the profile.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of everything drawn.")] = 1,
+    out: Annotated[
+        str,
+        typer.Option(
+            metavar="FOLDER",
+            help="Folder for the results and the page, or a URL that fsspec knows. An evaluation "
+            "there is continued; other AQMs and sections are added.",
+        ),
+    ] = "sluice-evaluation",
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Processes to use; all cores if not given.", show_default=False
+        ),
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="A Dask scheduler whose workers make the runs, such as tcp://host:8786.",
+            show_default=False,
+        ),
+    ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K/N",
+            help="Make only part K of N, in one of N jobs of a batch system.",
+            show_default=False,
+        ),
+    ] = None,
+    json: options.Json = None,
+    report: Annotated[
+        bool, typer.Option("--report/--no-report", help="Whether to write the page report.html.")
+    ] = True,
+) -> None:
+    """Judge AQMs by the scenarios of RFC 7928, beside drop-tail with the same buffer.
+
+    Prints a verdict for each scenario as soon as it is known, then writes the page.
+
+    Finished runs are kept: however the command ended, the same one makes the others.
+    """
+    if report:
+        require("matplotlib", "the page of its results (left out with --no-report)")
+    from sluicegate.evaluate import evaluate as run
+    from sluicegate.evaluate.plan import DROP_TAIL
+    from sluicegate.evaluate.profile import profile as profile_named
+    from sluicegate.evaluate.words import case_lines
+
+    chosen = profile_named(profile)
+    given = _disciplines(aqm)
+    others = [DROP_TAIL]
+    if reference is not None:
+        (other,) = _disciplines([reference])
+        others.append(other.name)
+        if other.name not in [DROP_TAIL, *(each.name for each in given)]:
+            given = [*given, other]
+    screen = console()
+    screen.print(f"RFC 7928, profile {chosen.name}: {escape(chosen.told())}", soft_wrap=True)
+
+    def on_section(found: Evaluation, section: str) -> None:
+        for case in found.cases(section):
+            screen.print(f"[bold]{case.section}[/] {escape(case.title)}", soft_wrap=True)
+            for line in case_lines(found, case, others):
+                screen.print(f"  {escape(line)}", soft_wrap=True)
+
+    with progress(1) as watch:
+        found = run(
+            given,
+            out,
+            profile=chosen,
+            sections=None if sections is None else _listed(sections),
+            replications=replications,
+            seed=seed,
+            workers=workers,
+            dask=dask,
+            shard=options.shard(shard),
+            watch=watch,
+            on_section=on_section,
+        )
+    _end(found, others, out, json, report)
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")]
+
+
+def _disciplines(texts: Sequence[str]) -> list[Discipline]:
+    from sluicegate.scenario import NetworkScenario
+
+    tables = [syntax.discipline(text, "AQM") for text in texts]
+    try:
+        return list(NetworkScenario.parse({**_ANY, "disciplines": tables}).disciplines)
+    except SluiceError as error:
+        lines = [line.split(": ", 1)[-1] for line in str(error).splitlines()]
+        raise UsageError("\n".join(f"AQM: {line}" for line in lines)) from error
+
+
+def _end(
+    found: Evaluation, others: Sequence[str], out: str, json: Path | None, report: bool
+) -> None:
+    """Write what is asked for, and say where it is."""
+    from sluicegate.evaluate.files import write_files
+
+    screen = console()
+    if json is not None:
+        write_json(json, "evaluation", found.summary(others))
+    screen.print(f"{found.done:,} of {len(found.plan.runs):,} runs, results: {escape(out)}")
+    if report and found.done:
+        page = write_files(found, others, out)
+        screen.print(f"report: {escape(page)}", soft_wrap=True)

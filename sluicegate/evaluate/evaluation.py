@@ -1,0 +1,157 @@
+"""The results of an evaluation: values, comparisons, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sluicegate.estimate import Measure, student
+from sluicegate.evaluate.case import Case, Fitted
+from sluicegate.evaluate.choices import CHOICES
+from sluicegate.evaluate.measured import Measured
+from sluicegate.evaluate.plan import DROP_TAIL, Plan
+from sluicegate.evaluate.verdict import Comparison, compared
+from sluicegate.measures.ellipse import Ellipse, ellipse
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Disciplines on the scenarios of RFC 7928, finished or not.
+
+    Attributes:
+        plan: What is run.
+        runs: What was measured, by the identity of the run; it grows while the evaluation goes on.
+    """
+
+    plan: Plan
+    runs: dict[str, Measured]
+
+    @property
+    def done(self) -> int:
+        """How many runs of the plan are there."""
+        return sum(run.identity in self.runs for run in self.plan.runs)
+
+    @property
+    def sections(self) -> list[str]:
+        """The sections of the RFC, in its order."""
+        return list(dict.fromkeys(case.section for case in self.plan.cases))
+
+    def cases(self, section: str) -> list[Case]:
+        """The cases of a section."""
+        return [case for case in self.plan.cases if case.section == section]
+
+    def is_complete(self, section: str) -> bool:
+        """Whether all runs of a section are there."""
+        names = {case.name for case in self.cases(section)}
+        return all(run.identity in self.runs for run in self.plan.runs if run.case in names)
+
+    def measured(self, case: Case, name: str) -> list[Measured]:
+        """What was measured in the replications of a discipline, those that are there."""
+        runs = self.plan.runs_of.get((case.name, name), [])
+        return [self.runs[run.identity] for run in runs if run.identity in self.runs]
+
+    def values(self, case: Case, name: str, measure: str) -> FloatArray:
+        """A measure in each replication, shape (R,); NaN where it is missing."""
+        found = np.full(self.plan.replications, np.nan)
+        for run in self.plan.runs_of.get((case.name, name), []):
+            if run.identity in self.runs:
+                found[run.replication] = self.runs[run.identity].values.get(measure, np.nan)
+        return found
+
+    def mean(self, case: Case, name: str, measure: str) -> Measure | None:
+        """Mean over the replications that have a value, with its interval; None if none has."""
+        values = self.values(case, name, measure)
+        known = values[np.isfinite(values)]
+        return student(known) if len(known) else None
+
+    def why_not(self, case: Case, name: str) -> str | None:
+        """Why a discipline has no runs in a case; None if it has."""
+        fitted = self.plan.fitted[case.name][name]
+        return None if isinstance(fitted, Fitted) else fitted
+
+    def compared(self, case: Case, name: str, other: str = DROP_TAIL) -> list[Comparison]:
+        """The measures by which a case judges, of one discipline beside another."""
+        return [
+            compared(each, self.values(case, name, each), self.values(case, other, each))
+            for each in case.judged
+        ]
+
+    def ellipse(self, case: Case, name: str, class_: str) -> Ellipse | None:
+        """Queueing delay, s, and goodput, bits/s, of a class over the replications."""
+        delays = self.values(case, name, f"{class_}.queueing_delay")
+        goodputs = self.values(case, name, f"{class_}.goodput_bps")
+        both = np.isfinite(delays) & np.isfinite(goodputs)
+        return ellipse(delays[both], goodputs[both])
+
+    def frame(self) -> pl.DataFrame:
+        """Every measure: section, case, discipline, measure, value, half_width, replications."""
+        rows = []
+        for case in self.plan.cases:
+            for name in self.plan.names:
+                of = self.measured(case, name)
+                for measure in dict.fromkeys(each for run in of for each in run.values):
+                    values = self.values(case, name, measure)
+                    known = values[np.isfinite(values)]
+                    mean = student(known)
+                    rows.append(
+                        (
+                            *(case.section, case.name, name, measure),
+                            *(mean.value, mean.half_width, len(known)),
+                        )
+                    )
+        columns = ("section", "case", "discipline", "measure", "value", "half_width")
+        return pl.DataFrame(
+            rows,
+            schema={
+                **dict.fromkeys(columns[:4], pl.String),
+                **dict.fromkeys(columns[4:], pl.Float64),
+                "replications": pl.Int64,
+            },
+            orient="row",
+        )
+
+    def verdicts(self, others: Sequence[str]) -> pl.DataFrame:
+        """Every comparison with each of the others, a row each."""
+        rows = [
+            {
+                "section": case.section,
+                "case": case.name,
+                "discipline": name,
+                "other": other,
+                "measure": found.measure,
+                "verdict": found.word,
+                "value": None if found.value is None else found.value.value,
+                "other_value": None if found.other is None else found.other.value,
+                "difference": None if found.difference is None else found.difference.value,
+                "half_width": None if found.difference is None else found.difference.half_width,
+            }
+            for case in self.plan.cases
+            for name in self.plan.judged
+            if self.why_not(case, name) is None
+            for other in others
+            if other != name and self.why_not(case, other) is None
+            for found in self.compared(case, name, other)
+        ]
+        kinds = dict.fromkeys(("value", "other_value", "difference", "half_width"), pl.Float64)
+        return pl.DataFrame(rows, schema_overrides=kinds)
+
+    def summary(self, others: Sequence[str]) -> dict[str, Any]:
+        """Everything, as types that JSON has."""
+        return {
+            "profile": asdict(self.plan.profile),
+            "seed": self.plan.seed,
+            "replications": self.plan.replications,
+            "disciplines": self.plan.names,
+            "runs": len(self.plan.runs),
+            "done": self.done,
+            "choices": [asdict(each) for each in CHOICES],
+            "measures": self.frame().to_dicts(),
+            "verdicts": self.verdicts(others).to_dicts(),
+        }

@@ -1,0 +1,148 @@
+"""The page of an evaluation: verdicts first, then pictures, then every figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sluicegate.evaluate import plots, words
+from sluicegate.evaluate.case import Case
+from sluicegate.evaluate.choices import CHOICES
+from sluicegate.evaluate.evaluation import Evaluation
+from sluicegate.evaluate.requirements import COST_HEADER, cost_rows, rows
+from sluicegate.evaluate.verdict import LEAST
+from sluicegate.report.page import Page
+
+# sections whose distributions are shown, and those with a course in time
+_DISTRIBUTIONS = ("8.2.2", "8.2.3", "8.2.4", "9.1")
+_COURSES = ("8.2.5", "8.2.6")
+_ROUND_TRIPS = "6.2"
+# beside those by which a case judges
+_ALSO = ("utilization", "loss_ratio")
+
+
+def evaluation_page(found: Evaluation, others: Sequence[str]) -> Page:
+    """Put the page together.
+
+    Args:
+        found: The evaluation, finished or not.
+        others: With which disciplines all are compared.
+    """
+    plan = found.plan
+    page = Page(
+        f"{', '.join(plan.judged)}: the scenarios of RFC 7928",
+        f"Profile {plan.profile.name}: {plan.profile.told()}; {plan.replications} replications",
+    )
+    if found.done < len(plan.runs):
+        page.text(f"{found.done:,} of {len(plan.runs):,} runs are there; the others are missing.")
+    page.section("In short")
+    _in_short(page, found, others)
+    for section in found.sections:
+        _section(page, found, section, others)
+    page.section("What RFC 7928 asks for")
+    page.table(
+        ["requirement", "section", "weight", "here", "see"],
+        rows(found),
+        "Table 4 of section 13. Met: the scenario was run, beside drop-tail with the same buffer; "
+        "it says nothing of how well it went. Discuss: the facts are here, the words are yours.",
+    )
+    page.section("What it costs, and what an operator can set")
+    page.table(
+        COST_HEADER,
+        cost_rows(found),
+        "Sections 11 and 12, from the headers. A tick is a timer. sluice aqm NAME explains each "
+        "parameter; sluice stability says whether the queue oscillates, for AQMs that it knows.",
+    )
+    page.section("What RFC 7928 leaves open")
+    page.table(
+        ["section", "open", "chosen here"],
+        [[each.section, each.open, each.chosen] for each in CHOICES],
+        f"The profile: {plan.profile.summary}.",
+    )
+    page.section("Data")
+    page.text(
+        "measures.csv has every measure of every scenario with its interval, verdicts.csv every "
+        "comparison, and runs/ every replication (Parquet), with the curves of the pictures."
+    )
+    return page
+
+
+def _in_short(page: Page, found: Evaluation, others: Sequence[str]) -> None:
+    pairs = [(name, other) for name in found.plan.judged for other in others if other != name]
+    page.table(
+        ["section", *(f"{name} beside {other}" for name, other in pairs)],
+        [
+            [section, *(words.section_word(found, section, *pair) for pair in pairs)]
+            for section in found.sections
+        ],
+        "Better, or worse: in at least one measure, and in none the other way; a trade: both. A "
+        "measure differs where the 95 % interval of the differences, replication by replication, "
+        f"leaves 0 out, and they are above {LEAST:.0%} of the other's value (and 0.1 ms). Of "
+        "twenty measures that do not differ, about one will look as if it did.",
+    )
+
+
+def _section(page: Page, found: Evaluation, section: str, others: Sequence[str]) -> None:
+    cases = found.cases(section)
+    page.section(f"Section {section}")
+    for case in cases:
+        page.heading(f"{case.title[:1].upper()}{case.title[1:]}")
+        for line in words.case_lines(found, case, others):
+            page.text(line)
+        page.table(*_table(found, case))
+        _figures(page, found, case)
+    if section == _ROUND_TRIPS and len(cases) > 1:
+        page.figure(
+            plots.round_trips_figure(found, cases),
+            "Fairness of round trips",
+            "Above 1 the flow with the other round trip gets more. The bars are 95 % intervals.",
+        )
+
+
+def _table(found: Evaluation, case: Case) -> tuple[list[str], list[list[str]], str]:
+    measures = list(dict.fromkeys([*case.judged, *_shown(found, case)]))
+    cells = [
+        [
+            name,
+            *(words.text(each, found.mean(case, name, each), units=False) for each in measures),
+        ]
+        for name in found.plan.names
+        if found.measured(case, name)
+    ]
+    caption = "The figure after ± is the half width of the 95 % interval over the replications."
+    return ["discipline", *map(words.labelled, measures)], cells, caption
+
+
+def _shown(found: Evaluation, case: Case) -> list[str]:
+    """Measures that are shown beside those by which a case judges."""
+    more = [*_ALSO]
+    more += ["goodput_ratio"] if "goodput_fairness" in case.judged else []
+    more += ["synchronisation_ratio"] if case.loses_together else []
+    classes = dict.fromkeys(each.rpartition(".")[0] for each in case.judged)
+    if case.section.startswith(("6", "4.5")):
+        more += [f"{each}.loss_ratio" for each in classes if each]
+    return more
+
+
+def _figures(page: Page, found: Evaluation, case: Case) -> None:
+    if not any(found.measured(case, name) for name in found.plan.names):
+        return
+    title = f"{case.section}, {case.title}"
+    if plots.classes(case) and case.section not in (_ROUND_TRIPS, "4.5"):
+        page.figure(
+            plots.ellipse_figure(found, case),
+            f"Delay and goodput: {title}",
+            f"A point is a replication, a circle the median; an ellipse holds {plots.SHARE:.0%} of "
+            "the Gaussian that fits them best.",
+        )
+    if case.section in _DISTRIBUTIONS:
+        page.figure(
+            plots.distribution_figure(found, case),
+            f"Distributions: {title}",
+            "Of all replications together.",
+        )
+    if case.section in _COURSES:
+        page.figure(
+            plots.course_figure(found, case),
+            f"The queue in time: {title}",
+            "The mean over the replications in windows of ten round trips.",
+        )

@@ -1,0 +1,143 @@
+"""The plan of an evaluation: which runs it consists of, checked before anything is run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any
+
+from sluicegate import store
+from sluicegate.errors import SluiceError
+from sluicegate.evaluate.case import Case, Fitted
+from sluicegate.evaluate.cases import chosen_cases
+from sluicegate.evaluate.profile import Profile
+from sluicegate.evaluate.work import Run
+from sluicegate.scenario import Discipline
+from sluicegate.sweeps.folder import FORMAT, Folder
+from sluicegate.worlds.network.simulate import describe, identity
+
+# what RFC 7928 compares everything with
+DROP_TAIL = "drop_tail"
+_MADE_BY = "sluicegate.evaluate.work"
+
+
+class EvaluationFolder(Folder):
+    """The results folder of an evaluation; disciplines, sections and replications can be added."""
+
+    about_name = "evaluation.json"
+    what = "evaluation"
+    needed = ("format", "profile", "seed")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All runs of an evaluation.
+
+    Attributes:
+        profile: The path.
+        disciplines: Those that are compared, drop-tail first.
+        cases: The scenarios, in the order of the RFC.
+        replications: Of each.
+        seed: Of everything that is drawn.
+    """
+
+    profile: Profile
+    disciplines: Sequence[Discipline]
+    cases: Sequence[Case]
+    replications: int
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        profile: Profile,
+        disciplines: Sequence[Discipline],
+        sections: Sequence[str] | None,
+        replications: int | None,
+        seed: int,
+    ) -> Plan:
+        """Plan an evaluation; see `sluicegate.evaluate`.
+
+        Raises:
+            SluiceError: If there is no discipline, if two have one name, if the RFC has no scenario
+                in a section, or if the number of replications is below 2.
+        """
+        if not disciplines:
+            raise SluiceError("disciplines must have one AQM at least")
+        given = [each for each in disciplines if each.name != DROP_TAIL]
+        names = [each.name for each in given]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise SluiceError(f"two disciplines are called {twice}: give one another label")
+        count = profile.replications if replications is None else replications
+        if count < 2:
+            raise SluiceError(f"replications = {count} must be at least 2: intervals need two")
+        plan = cls(
+            profile, [Discipline(aqm=DROP_TAIL), *given], chosen_cases(sections), count, seed
+        )
+        for case in plan.cases:
+            for name, fitted in plan.fitted[case.name].items():
+                if isinstance(fitted, Fitted):
+                    plan._check(case, name, fitted)
+        return plan
+
+    def _check(self, case: Case, name: str, fitted: Fitted) -> None:
+        try:
+            case.scenario(self.profile, fitted, 0, self.seed)
+        except SluiceError as error:
+            raise SluiceError(f"{name} in section {case.section}: {error}") from error
+
+    @property
+    def names(self) -> list[str]:
+        """Of the disciplines, drop-tail first."""
+        return [each.name for each in self.disciplines]
+
+    @property
+    def judged(self) -> list[str]:
+        """Of the disciplines but drop-tail, or drop-tail if there is nothing else."""
+        return self.names[1:] or self.names
+
+    @cached_property
+    def fitted(self) -> dict[str, dict[str, Fitted | str]]:
+        """By case and name, the discipline as the case has it, or why it has none."""
+        return {
+            case.name: {each.name: case.fitted(each) for each in self.disciplines}
+            for case in self.cases
+        }
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """Every run, case by case, so that the first result is there soon."""
+        return [
+            self._run(case, name, fitted, replication)
+            for case in self.cases
+            for name, fitted in self.fitted[case.name].items()
+            if isinstance(fitted, Fitted)
+            for replication in range(self.replications)
+        ]
+
+    @cached_property
+    def runs_of(self) -> dict[tuple[str, str], list[Run]]:
+        """The runs by case and discipline."""
+        found: dict[tuple[str, str], list[Run]] = {}
+        for run in self.runs:
+            found.setdefault((run.case, run.name), []).append(run)
+        return found
+
+    def _run(self, case: Case, name: str, fitted: Fitted, replication: int) -> Run:
+        scenario = case.scenario(self.profile, fitted, replication, self.seed)
+        described = describe(scenario, fitted.discipline)
+        # what is read of a run depends on the case
+        key = identity({**described, "case": case.name})
+        return Run(key, case.name, name, fitted, replication)
+
+    def about(self) -> dict[str, Any]:
+        """What the results folder says of the evaluation, as types that JSON has."""
+        return {
+            "format": FORMAT,
+            "sluicegate": version("sluicegate"),
+            "build": store.build(_MADE_BY),
+            "profile": asdict(self.profile),
+            "seed": self.seed,
+        }

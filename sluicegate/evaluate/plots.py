@@ -1,0 +1,150 @@
+"""Pictures of an evaluation: ellipses, distributions, courses in time, fairness of round trips."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from sluicegate.evaluate.case import Case
+from sluicegate.evaluate.cases import RTTS
+from sluicegate.evaluate.evaluation import Evaluation
+from sluicegate.evaluate.measured import LEVELS
+from sluicegate.report.figure import Figure
+from sluicegate.report.plots import GREY, WIDTH, colours, label
+
+# share of the runs that an ellipse is to hold
+SHARE = 0.5
+_PANEL = 3.6
+
+
+def classes(case: Case) -> list[str]:
+    """The classes whose delay and goodput a case judges."""
+    both = [each.removesuffix(".goodput_bps") for each in case.judged if "." in each]
+    return [
+        each
+        for each in both
+        if {f"{each}.goodput_bps", f"{each}.queueing_delay"} <= set(case.judged)
+    ]
+
+
+def _names(found: Evaluation, case: Case) -> list[str]:
+    return [name for name in found.plan.names if found.measured(case, name)]
+
+
+def _finish(figure: Figure, axes: Sequence[Axes]) -> None:
+    for ax in axes:
+        ax.grid(color=GREY, alpha=0.25, lw=0.6)
+        ax.spines[["top", "right"]].set_visible(False)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower left", ncols=4, frameon=False, fontsize=9)
+
+
+def ellipse_figure(found: Evaluation, case: Case) -> Figure:
+    """Queueing delay and goodput of each class, a point for each replication."""
+    shown = classes(case)
+    figure = Figure(figsize=(WIDTH, _PANEL), layout="constrained")
+    axes = list(figure.subplots(1, len(shown), squeeze=False)[0])
+    colour = colours(found.plan.names)
+    for ax, class_ in zip(axes, shown, strict=True):
+        for name in _names(found, case):
+            delays = 1e3 * found.values(case, name, f"{class_}.queueing_delay")
+            goodputs = 1e-6 * found.values(case, name, f"{class_}.goodput_bps")
+            ax.plot(delays, goodputs, ".", ms=4, alpha=0.6, color=colour[name], label=label(name))
+            if (drawn := found.ellipse(case, name, class_)) is not None:
+                ax.plot(*(drawn.contour(SHARE) * (1e3, 1e-6)).T, color=colour[name], lw=1.2)
+                ax.plot(*(drawn.median * (1e3, 1e-6)), "o", ms=7, mfc="none", color=colour[name])
+        ax.set_xlim(left=0)
+        ax.set_title(class_, fontsize=10)
+        ax.set_xlabel("queueing delay (ms): left is better")
+    axes[0].set_ylabel("goodput (Mb/s): up is better")
+    _finish(figure, axes)
+    return figure
+
+
+def distribution_figure(found: Evaluation, case: Case) -> Figure:
+    """Cumulative distributions of the time in the queue, and of the goodput of windows."""
+    figure = Figure(figsize=(WIDTH, _PANEL), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    colour = colours(found.plan.names)
+    class_ = classes(case)[0]
+    for name in _names(found, case):
+        runs = found.measured(case, name)
+        waits = [each.curves.get(f"{class_}.sojourn_quantiles") for each in runs]
+        known = [each for each in waits if each is not None]
+        if known:
+            left.plot(
+                1e3 * np.mean(known, axis=0), 100 * LEVELS, color=colour[name], label=label(name)
+            )
+        goodputs = np.sort(np.concatenate([_after(found, each.curves) for each in runs]))
+        if len(goodputs):
+            shares = 100 * np.arange(1, len(goodputs) + 1) / len(goodputs)
+            right.plot(goodputs / 1e6, shares, color=colour[name])
+    left.set_xlim(left=0)
+    left.set_xlabel(f"time in the queue of {class_} (ms): left is better")
+    left.set_ylabel("packets that waited no longer (%)")
+    right.set_xlabel("goodput of all TCP in ten round trips (Mb/s): right is better")
+    right.set_ylabel("windows with no more (%)")
+    _finish(figure, [left, right])
+    return figure
+
+
+def _after(found: Evaluation, curves: object) -> np.ndarray:
+    """The windows after the warm-up."""
+    assert isinstance(curves, dict)
+    profile = found.plan.profile
+    skipped = int(np.ceil(profile.warm_up_s / profile.window_s))
+    return np.asarray(curves.get("goodput_windows", []), dtype=np.float64)[skipped:]
+
+
+def course_figure(found: Evaluation, case: Case) -> Figure:
+    """The queue in time, the mean of the replications in each window of ten round trips."""
+    profile = found.plan.profile
+    figure = Figure(figsize=(WIDTH, _PANEL), layout="constrained")
+    ax = figure.subplots()
+    colour = colours(found.plan.names)
+    for name in _names(found, case):
+        rows = [each.curves["queue_windows"] for each in found.measured(case, name)]
+        times_s = (np.arange(len(rows[0])) + 0.5) * profile.window_s
+        ax.plot(times_s, np.mean(rows, axis=0), color=colour[name], lw=1.3, label=label(name))
+    for phase in case.phases(profile):
+        ax.axvline(phase.start_s, color=GREY, lw=0.8, ls=":")
+        ax.text(
+            phase.start_s, 1.0, f" {phase.name}", transform=ax.get_xaxis_transform(), fontsize=8
+        )
+    ax.set_ylim(bottom=0)
+    ax.set_xlabel("time (s)")
+    ax.set_ylabel("queue (packets): low is better, but not empty")
+    _finish(figure, [ax])
+    return figure
+
+
+def round_trips_figure(found: Evaluation, cases: Sequence[Case]) -> Figure:
+    """The goodput of the second flow over that of the first, by the ratio of their round trips."""
+    figure = Figure(figsize=(WIDTH, _PANEL), layout="constrained")
+    ax = figure.subplots()
+    colour = colours(found.plan.names)
+    for name in _names(found, cases[0]):
+        means = [found.mean(case, name, "goodput_ratio") for case in cases]
+        rows = [(ratio, each) for ratio, each in zip(RTTS, means, strict=True) if each is not None]
+        ax.errorbar(
+            [ratio for ratio, _ in rows],
+            [each.value for _, each in rows],
+            yerr=[each.half_width or 0.0 for _, each in rows],
+            color=colour[name],
+            marker="o",
+            ms=4,
+            capsize=3,
+            label=label(name),
+        )
+    ax.axhline(1, color=GREY, lw=1, ls=":")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xticks(RTTS, [f"{each:g}" for each in RTTS])
+    ax.minorticks_off()
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.set_xlabel("round trip of II over that of I")
+    ax.set_ylabel("goodput of II over that of I: near 1 is fair")
+    _finish(figure, [ax])
+    return figure

@@ -1,0 +1,109 @@
+"""An evaluation in words: measures with their units, verdicts, sections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sluicegate.estimate import Measure
+from sluicegate.evaluate.case import Case
+from sluicegate.evaluate.evaluation import Evaluation
+from sluicegate.evaluate.verdict import Comparison, is_time, together
+from sluicegate.report.text import measure_text
+
+_DIGITS = 3
+_HEADINGS = {
+    "queueing_delay": "queueing delay",
+    "goodput_bps": "goodput",
+    "throughput_bps": "throughput",
+    "goodput_fairness": "fairness of goodputs (Jain)",
+    "goodput_ratio": "goodput, second over first",
+    "completion_mean": "completion time",
+    "jitter": "jitter",
+    "mos": "MOS",
+    "loss_ratio": "lost",
+    "utilization": "link busy",
+    "synchronisation_ratio": "synchronisation ratio",
+    "sojourn_mean": "mean sojourn",
+    "sojourn_p99": "p99 sojourn",
+}
+_SHARES = ("loss_ratio", "utilization", "mark_ratio", "missing_ratio")
+
+
+def heading(measure: str) -> str:
+    """A measure in words: `queueing delay of bulk`."""
+    class_, _, name = measure.rpartition(".")
+    said = _HEADINGS.get(name, name.replace("_", " "))
+    return f"{said} of {class_}" if class_ else said
+
+
+def unit(measure: str) -> tuple[float, str]:
+    """Factor to the unit in which a measure is shown, and that unit."""
+    name = measure.rpartition(".")[2]
+    if is_time(measure):
+        return 1000.0, "ms"
+    if name.endswith("_bps"):
+        return 1e-6, "Mb/s"
+    return (100.0, "%") if name in _SHARES else (1.0, "")
+
+
+def text(measure: str, found: Measure | None, *, units: bool = True) -> str:
+    """A value with its interval, and its unit; `n/a` if it is missing."""
+    if found is None:
+        return "n/a"
+    factor, name = unit(measure)
+    shown = measure_text(found.times(factor), _DIGITS)
+    return f"{shown} {name}".rstrip() if units else shown
+
+
+def labelled(measure: str) -> str:
+    """The text over a column or beside an axis."""
+    _, name = unit(measure)
+    said = heading(measure)
+    return f"{said} ({name})" if name else said
+
+
+def verdict(comparisons: Sequence[Comparison], other: str) -> str:
+    """What a case says of a discipline beside another, one sentence for each word."""
+    said = [together([each.word for each in comparisons])]
+    for word in ("better", "worse"):
+        parts = [
+            f"{heading(each.measure)} {_value(each, each.value)} against {_value(each, each.other)}"
+            for each in comparisons
+            if each.word == word
+        ]
+        if parts:
+            said.append(f"{word} than {other}: {'; '.join(parts)}")
+    return ". ".join(part[:1].upper() + part[1:] for part in said) + "."
+
+
+def _value(comparison: Comparison, found: Measure | None) -> str:
+    plain = None if found is None else Measure(found.value, None, "")
+    return text(comparison.measure, plain)
+
+
+def case_lines(found: Evaluation, case: Case, others: Sequence[str]) -> list[str]:
+    """What a case says of each discipline beside each of the others."""
+    lines = []
+    for name in found.plan.judged:
+        if (why := found.why_not(case, name)) is not None:
+            lines.append(f"{name}: not run, {why}.")
+            continue
+        for other in others:
+            if other == name:
+                continue
+            if (why := found.why_not(case, other)) is not None:
+                lines.append(f"{name}: not compared with {other}: {why}.")
+                continue
+            lines.append(f"{name}: {verdict(found.compared(case, name, other), other)}")
+    return lines
+
+
+def section_word(found: Evaluation, section: str, name: str, other: str) -> str:
+    """One verdict of all cases of a section."""
+    words = [
+        each.word
+        for case in found.cases(section)
+        if found.why_not(case, name) is None and found.why_not(case, other) is None
+        for each in found.compared(case, name, other)
+    ]
+    return together(words)

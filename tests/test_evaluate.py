@@ -1,0 +1,359 @@
+"""`sluice evaluate`: the scenarios of RFC 7928, what is read of them, verdicts."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sluicegate as sg
+from sluicegate.errors import InterruptError, SluiceError
+from sluicegate.evaluate import PROFILES, evaluate
+from sluicegate.evaluate.case import FORWARD, SECOND_HOP, Fitted
+from sluicegate.evaluate.cases import CASES, SECTIONS, case_named, chosen_cases
+from sluicegate.evaluate.plan import EvaluationFolder
+from sluicegate.evaluate.requirements import REQUIREMENTS, state
+from sluicegate.evaluate.run import known
+from sluicegate.evaluate.verdict import compared, together
+
+DROP_TAIL, CODEL = sg.Discipline(aqm="drop_tail"), sg.Discipline(aqm="codel")
+# a short path: runs of milliseconds
+BRIEF = replace(
+    PROFILES["default"],
+    name="brief",
+    rate_bps=2e6,
+    reverse_rate_bps=2e6,
+    rtt_s=0.02,
+    buffer_s=0.1,
+    duration_s=3.0,
+    warm_up_s=1.0,
+    phase_s=0.5,
+    replications=3,
+)
+
+
+@pytest.fixture(scope="module")
+def sixth(tmp_path_factory):
+    """Sections 5.1.1 and 8.2.2 of CoDel on the short path, in this process."""
+    out = tmp_path_factory.mktemp("evaluation") / "out"
+    return evaluate(["codel"], out, profile=BRIEF, sections=["5.1.1", "8.2.2"], workers=1), out
+
+
+# ------------------------------------------------------------ the scenarios
+
+
+@pytest.mark.parametrize(
+    ("rate", "rtt_s", "buffer_s", "counts"),
+    [
+        (1e6, 0.1, 0.1, (1, 1, 2)),
+        (10e6, 0.1, 0.1, (6, 14, 19)),
+        (10e6, 0.1, 0.2, (9, 20, 28)),
+        (100e6, 0.1, 0.1, (60, 135, 190)),
+    ],
+)
+def test_flows_of_congestion_are_those_of_the_formula(rate, rtt_s, buffer_s, counts):
+    path = replace(
+        PROFILES["default"], rate_bps=rate, reverse_rate_bps=rate, rtt_s=rtt_s, buffer_s=buffer_s
+    )
+    assert tuple(path.count(level) for level in ("mild", "medium", "heavy")) == counts
+
+
+def test_the_default_profile_is_the_one_that_is_printed():
+    told = PROFILES["default"].told()
+    for each in ("10 Mb/s", "RTT 100 ms", "83 packets (1 BDP)", "6 / 14 / 19 flows"):
+        assert each in told
+    assert "45 packets" in PROFILES["ns3"].told()
+    assert "2 / 5 / 7 flows" in PROFILES["ns3"].told()
+
+
+def test_every_scenario_of_the_rfc_is_there_once():
+    assert [
+        *("3.1", "4.4", "4.5", "4.6", "5.1.1", "5.1.2", "5.2", "5.3", "5.4", "6.2", "7.2"),
+        *("8.2.2", "8.2.3", "8.2.4", "8.2.5", "8.2.6", "9.1", "9.2", "10.2"),
+    ] == SECTIONS
+    names = [case.name for case in CASES]
+    assert len(set(names)) == len(names)
+    asked = {section for each in REQUIREMENTS for section in each.cases}
+    assert asked <= set(SECTIONS)
+
+
+@pytest.mark.parametrize("name", sorted(PROFILES))
+def test_every_scenario_is_a_network_on_every_profile(name):
+    profile = PROFILES[name]
+    for case in CASES:
+        fitted = case.fitted(CODEL)
+        assert isinstance(fitted, Fitted), case.name
+        scenario = case.scenario(profile, fitted, 0, 1)
+        assert scenario.duration_s > profile.warm_up_s
+        assert scenario.queue.limit == profile.buffer_packets
+        # each class is counted by itself, and nothing that is judged is of another
+        labels = {*scenario.classes(), *(phase.name for phase in case.phases(profile)), ""}
+        assert {each.rpartition(".")[0] for each in case.judged} <= labels
+
+
+def test_sections_are_chosen_by_their_numbers():
+    assert {case.section for case in chosen_cases(["5", "8.2.6"])} == {
+        *("5.1.1", "5.1.2", "5.2", "5.3", "5.4", "8.2.6")
+    }
+    with pytest.raises(SluiceError, match=r"sections = 8.1: RFC 7928 has no scenario there; .*3.1"):
+        chosen_cases(["8.1"])
+    # 1 is not 10.2
+    with pytest.raises(SluiceError, match="no scenario there"):
+        chosen_cases(["1"])
+
+
+def test_replications_differ_and_disciplines_see_the_same():
+    case = case_named("8-2-2-mild")
+    one, other = (case.scenario(BRIEF, Fitted(CODEL), k, 1) for k in (0, 1))
+    assert one.seed != other.seed
+    assert one.topology.client_delays_s != other.topology.client_delays_s
+    near = np.array(one.topology.client_delays_s) / (BRIEF.rtt_s / 2)
+    assert ((near >= 0.95) & (near <= 1.05)).all()
+    beside = case.scenario(BRIEF, Fitted(DROP_TAIL), 0, 1)
+    assert beside.topology == one.topology
+    assert (beside.seed, beside.flows) == (one.seed, one.flows)
+
+
+def test_the_second_of_two_aqms_is_what_the_section_says():
+    same, parameters, another = (
+        case_named(f"10-2-{name}").fitted(CODEL) for name in ("same", "parameters", "another")
+    )
+    assert same.second is None
+    assert parameters.second.params == {"target": 0.01}
+    assert another.second.aqm == "pie"
+    assert case_named("10-2-another").fitted(DROP_TAIL).second.aqm == "codel"
+    # drop-tail has no parameters: both are the same
+    assert case_named("10-2-parameters").fitted(DROP_TAIL).second is None
+    scenario = case_named("10-2-another").scenario(BRIEF, another, 0, 1)
+    assert scenario.links[SECOND_HOP].discipline.aqm == "pie"
+
+
+def test_what_a_discipline_cannot_do_has_a_reason():
+    coupled = sg.Discipline(aqm="dualpi2", ecn=True)
+    assert case_named("4-6-scheduled").fitted(coupled) == "it has queues of its own"
+
+
+def test_the_capacity_changes_as_the_section_says():
+    profile = PROFILES["default"]
+    slow = case_named("8-2-6-slow").scenario(profile, Fitted(CODEL), 0, 1)
+    steps = slow.links[FORWARD].rate.steps
+    assert [(each.time_s, each.rate_bps) for each in steps] == [
+        *((0, 100e6), (40, 10e6), (60, 100e6), (80, 10e6))
+    ]
+    assert slow.duration_s == 100
+    fast = case_named("8-2-6-fast").scenario(profile, Fitted(CODEL), 0, 1).links[FORWARD].rate.steps
+    assert np.diff([each.time_s for each in fast]) == pytest.approx(0.1)
+
+
+# ------------------------------------------------------------ what is read of a run
+
+
+def test_codel_is_better_in_delay_than_drop_tail(sixth):
+    found, _ = sixth
+    case = case_named("8-2-2-mild")
+    delay, goodput = found.compared(case, "codel")
+    assert (delay.measure, delay.word) == ("bulk.queueing_delay", "better")
+    assert delay.value.value < delay.other.value
+    assert goodput.measure == "bulk.goodput_bps"
+    assert found.is_complete("8.2.2")
+
+
+def test_the_measures_of_a_run_agree_with_each_other(sixth):
+    found, _ = sixth
+    case = case_named("8-2-2-mild")
+    for name in found.plan.names:
+        for run in found.measured(case, name):
+            # one class at one queue: what it waits is what the queue says, ACKs wait nowhere
+            assert run.values["bulk.queueing_delay"] == pytest.approx(run.values["sojourn_mean"])
+            assert run.values["goodput_bps"] == pytest.approx(run.values["bulk.goodput_bps"])
+            # a window is a tenth of a second times two; the mean of windows is the goodput
+            after = run.curves["goodput_windows"][-10:]
+            assert np.mean(after) == pytest.approx(run.values["goodput_bps"], rel=0.15)
+            assert np.mean(run.curves["queue_windows"][-10:]) == pytest.approx(
+                run.values["queue_mean"], rel=0.3
+            )
+            waits = run.curves["bulk.sojourn_quantiles"]
+            assert (np.diff(waits) >= 0).all()
+            assert waits[99] == pytest.approx(run.values["sojourn_p99"], rel=0.02, abs=1e-4)
+            assert 0 < run.values.get("synchronisation_ratio", 0.5) <= 1
+
+
+def test_synchronisation_is_that_of_the_packets_that_are_lost(sixth):
+    """Under drop-tail several flows lose when the buffer is full; under CoDel one packet goes."""
+    found, _ = sixth
+    case = case_named("8-2-2-mild")
+    flows = BRIEF.count("mild")
+    for name in found.plan.names:
+        values = found.values(case, name, "synchronisation_ratio")
+        known_ = values[np.isfinite(values)]
+        assert ((known_ >= 1 / flows - 1e-9) & (known_ <= 1)).all()
+
+
+def test_phases_follow_the_number_of_flows(tmp_path):
+    found = evaluate(["drop_tail"], tmp_path, profile=BRIEF, sections=["8.2.6"], workers=1)
+    case = case_named("8-2-6-slow")
+    (run, *_) = found.measured(case, "drop_tail")
+    slow, fast = (run.values[f"{name}.throughput_bps"] for name in ("slow", "fast"))
+    # the slow one is full, and the fast one carries more
+    assert slow == pytest.approx(BRIEF.rate_bps, rel=0.1)
+    assert fast > 2 * slow
+    assert run.values["slow.queueing_delay"] > run.values["fast.queueing_delay"]
+
+
+# ------------------------------------------------------------ verdicts
+
+
+def test_verdicts_follow_from_paired_differences():
+    rng = np.random.default_rng(5)
+    common = rng.normal(50, 20, 10)
+    below = compared("bulk.queueing_delay", common - 5 + rng.normal(0, 1, 10), common)
+    # the spread of what both have in common does not hide the difference
+    assert below.word == "better"
+    assert compared("bulk.goodput_bps", common - 5 + rng.normal(0, 1, 10), common).word == "worse"
+    assert compared("x.goodput_bps", common, rng.permutation(common)).word == "no difference"
+
+
+def test_a_difference_that_nobody_feels_is_none():
+    goodputs = np.full(5, 9.5e6)
+    assert compared("bulk.goodput_bps", goodputs * 0.995, goodputs).word == "no difference"
+    assert compared("bulk.goodput_bps", goodputs * 0.985, goodputs).word == "worse"
+    delays = np.full(5, 0.1e-3)
+    # 0.05 ms more is half as much again, and nothing
+    assert compared("bulk.queueing_delay", delays * 1.5, delays).word == "no difference"
+
+
+def test_what_is_missing_is_unknown_not_zero():
+    none = np.full(4, np.nan)
+    found = compared("voice.mos", none, np.full(4, 4.0))
+    assert (found.word, found.value, found.difference) == ("unknown", None, None)
+    assert compared("voice.mos", np.full(1, 4.0), np.full(1, 4.0)).word == "unknown"
+
+
+def test_verdicts_together():
+    assert together(["better", "no difference"]) == "better"
+    assert together(["worse", "no difference"]) == "worse"
+    assert together(["better", "worse"]) == "a trade"
+    assert together(["no difference", "unknown"]) == "no difference"
+    assert together(["unknown"]) == "unknown"
+
+
+def test_requirements_are_met_by_what_was_run(sixth):
+    found, _ = sixth
+    states = {each.section: state(found, each) for each in REQUIREMENTS}
+    # 5.1.2 was not run
+    assert states["5.1"] == "not met"
+    assert states["6.2"] == "not met"
+    assert states["8.3"] == "discuss"
+
+
+# ------------------------------------------------------------ making it
+
+
+def test_the_same_command_makes_nothing_again_and_other_aqms_are_added(sixth, monkeypatch):
+    found, out = sixth
+    asked = []
+    monkeypatch.setattr(
+        "sluicegate.evaluate.run.Replications",
+        lambda profile, seed, runs: asked.extend(runs) or Made(profile, seed, runs),
+    )
+    from sluicegate.evaluate.work import Replications as Made
+
+    given = {"profile": BRIEF, "workers": 1}
+    again = evaluate(["codel"], out, sections=["5.1.1", "8.2.2"], **given)
+    assert not asked
+    assert again.frame().equals(found.frame())
+    more = evaluate(["codel", "pie"], out, sections=["5.1.1"], **given)
+    assert {run.name for run in asked} == {"pie"}
+    assert more.is_complete("5.1.1")
+
+
+def test_results_do_not_depend_on_who_makes_them(sixth, tmp_path):
+    found, _ = sixth
+    given = {"profile": BRIEF, "sections": ["5.1.1", "8.2.2"]}
+    for k in (1, 2):
+        part = evaluate(["codel"], tmp_path / "parts", shard=(k, 2), workers=2, **given)
+    assert part.frame().equals(found.frame())
+
+
+def test_what_is_finished_is_kept_after_ctrl_c(tmp_path, monkeypatch):
+    from sluicegate.evaluate.work import Replications
+
+    made = Replications._made
+
+    def interrupted(self, run):
+        if run.name == "codel":
+            raise KeyboardInterrupt
+        return made(self, run)
+
+    monkeypatch.setattr(Replications, "_made", interrupted)
+    given = {"profile": BRIEF, "sections": ["5.1.1"], "workers": 1}
+    with pytest.raises(InterruptError, match="3 of 6 runs are in the folder"):
+        evaluate(["codel"], tmp_path, **given)
+    monkeypatch.undo()
+    folder = EvaluationFolder(tmp_path)
+    folder.about()
+    assert len(known(folder)) == 3
+    assert evaluate(["codel"], tmp_path, **given).done == 6
+
+
+def test_a_folder_has_one_profile_and_seed(sixth):
+    _, out = sixth
+    with pytest.raises(SluiceError, match="another evaluation, with other profile"):
+        evaluate(["codel"], out, profile="ns3")
+    with pytest.raises(SluiceError, match=r"another evaluation: seed = 1, here 2"):
+        evaluate(["codel"], out, profile=BRIEF, seed=2)
+
+
+def test_a_class_in_python_and_a_header_are_judged(tmp_path, root):
+    class Short:
+        """Admits up to ten packets."""
+
+        def arrive(self, view):
+            return sg.ADMIT if view.queue_packets < 10 else sg.DROP_EARLY
+
+    header = root / "engine" / "aqm" / "tests" / "user_aqm" / "sojourn_limit.h"
+    given = [sg.Discipline(aqm=Short, label="short"), sg.Discipline(aqm=str(header))]
+    found = evaluate(given, tmp_path, profile=BRIEF, sections=["5.3"], workers=1)
+    case = case_named("5-3-faster")
+    waits = [found.mean(case, name, "udp.queueing_delay").value for name in found.plan.names]
+    # a full buffer of 17 packets, and one of ten
+    assert waits[1] < waits[0]
+
+
+@pytest.mark.parametrize(
+    ("disciplines", "changed", "message"),
+    [
+        ([], {}, "disciplines must have one AQM at least"),
+        (["codel", "codel"], {}, "two disciplines are called codel: give one another label"),
+        (["codel"], {"replications": 1}, "replications = 1 must be at least 2"),
+        (["codel"], {"profile": "mars"}, "profile = mars must be one of default, home"),
+        (["codel"], {"shard": (3, 2)}, "shard = 3/2 must be k/n"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(tmp_path, disciplines, changed, message):
+    with pytest.raises(SluiceError, match=message):
+        evaluate(disciplines, tmp_path / "out", **{"profile": BRIEF, **changed})
+    assert not (tmp_path / "out").exists()
+
+
+# ------------------------------------------------------------ outputs
+
+
+def test_tables_have_every_measure(sixth):
+    found, _ = sixth
+    frame = found.frame()
+    assert frame.columns == [
+        *("section", "case", "discipline", "measure", "value", "half_width", "replications")
+    ]
+    assert frame["value"].is_finite().all()
+    row = frame.row(
+        by_predicate=(pl.col("case") == "5-1-1")
+        & (pl.col("discipline") == "codel")
+        & (pl.col("measure") == "bulk.goodput_bps"),
+        named=True,
+    )
+    mean = found.mean(case_named("5-1-1"), "codel", "bulk.goodput_bps")
+    assert (row["value"], row["half_width"]) == (mean.value, mean.half_width)
+    verdicts = found.verdicts(["drop_tail"])
+    assert set(verdicts["verdict"]) <= {"better", "worse", "no difference", "unknown"}
+    assert verdicts.height == 4
