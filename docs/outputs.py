@@ -18,6 +18,9 @@ from sluicegate.advice.question import Direction, Question
 from sluicegate.advice.rows import CaseRow, PreferRow, SettingRow
 from sluicegate.advice.score import COSTS
 from sluicegate.estimate import Measure
+from sluicegate.evaluate.choices import Choice
+from sluicegate.evaluate.profile import Profile
+from sluicegate.evaluate.verdict import Word
 from sluicegate.measures import DEFINITIONS
 from sluicegate.papers.claims import Claim
 from sluicegate.router_records import SCHEMA as ROUTER
@@ -311,6 +314,62 @@ _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
             "runs": _type(int, "Number of runs of the search."),
             "fresh_runs": _type(int, "Number of runs under fresh random numbers."),
             "notes": _list(_type(str), "What a reader must know."),
+        },
+        {},
+    ),
+    "evaluation": (
+        "`sluice evaluate`: disciplines on the scenarios of RFC 7928.",
+        {
+            "profile": _object(
+                "The path on which they are judged.",
+                {
+                    **{
+                        name: _type(each)
+                        for name, each in get_type_hints(Profile).items()
+                        if name != "flows"
+                    },
+                    "flows": {
+                        "description": "Flows of mild, medium and heavy congestion; null: by the "
+                        "RFC's formula.",
+                        "type": ["array", "null"],
+                        "items": {"type": "integer"},
+                    },
+                },
+            ),
+            "seed": _type(int, "Of everything that is drawn."),
+            "replications": _type(int, "Of each scenario."),
+            "disciplines": _list(_type(str), "Drop-tail first."),
+            "runs": _type(int, "Number of runs of the whole evaluation."),
+            "done": _type(int, "Number of those that are finished."),
+            "choices": _list(_row(Choice, "What the RFC leaves open."), "All of them."),
+            "measures": _list(
+                _columns(
+                    {
+                        **dict.fromkeys(("section", "case", "discipline", "measure"), str),
+                        **dict.fromkeys(("value", "half_width"), float),
+                        "replications": int,
+                    },
+                    "A measure, in units of SI; missing ones have no row.",
+                ),
+                "Of every scenario and discipline.",
+            ),
+            "verdicts": _list(
+                _object(
+                    "A measure of one discipline beside another.",
+                    {
+                        **{
+                            name: _type(str)
+                            for name in ("section", "case", "discipline", "other", "measure")
+                        },
+                        "verdict": {"enum": list(get_args(Word))},
+                        **{
+                            name: _type(float | None)
+                            for name in ("value", "other_value", "difference", "half_width")
+                        },
+                    },
+                ),
+                "Of every scenario.",
+            ),
         },
         {},
     ),

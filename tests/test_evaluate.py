@@ -357,3 +357,44 @@ def test_tables_have_every_measure(sixth):
     verdicts = found.verdicts(["drop_tail"])
     assert set(verdicts["verdict"]) <= {"better", "worse", "no difference", "unknown"}
     assert verdicts.height == 4
+
+
+def test_pages_have_verdicts_and_pictures(tmp_path):
+    from sluicegate.evaluate.page import evaluation_page
+
+    sections = ["6.2", "8.2.6"]
+    found = evaluate(["codel"], tmp_path, profile=BRIEF, sections=sections, workers=1)
+    html = evaluation_page(found, ["drop_tail"]).html()
+    assert "codel beside drop_tail" in html
+    for title in (
+        "Fairness of round trips",
+        "The queue in time: 8.2.6",
+        "Delay and goodput: 8.2.6",
+    ):
+        assert title in html
+    # the header of CoDel: a state of some bytes, called at arrivals and departures
+    assert "arrive, depart" in html
+    assert "target = 0.005" in html
+    # section 13, and what was chosen
+    assert "TCP-friendly sender" in html
+    assert "to the even number" in html
+
+
+def test_the_command_prints_verdicts_and_writes_the_page(tmp_path, capsys, monkeypatch):
+    from sluicegate.cli import main
+
+    monkeypatch.setitem(PROFILES, "default", BRIEF)
+    out = tmp_path / "out"
+    words = ["evaluate", "codel", "--sections", "5.1.1", "--out", str(out), "--workers", "1"]
+    assert main([*words, "--reference", "pie"]) == 0
+    printed = capsys.readouterr().out
+    assert "5.1.1 one long flow of NewReno" in printed
+    beside = ("codel beside drop_tail", "codel beside pie", "pie beside drop_tail")
+    assert [printed.count(f"  {each}: ") for each in beside] == [1, 1, 1]
+    assert "better in queueing delay of bulk (" in printed
+    assert f"report: {out}/report.html" in printed
+    assert {"report.html", "measures.csv", "verdicts.csv"} <= {each.name for each in out.iterdir()}
+    assert main(["evaluate", "nix"]) == 2
+    assert "AQM: nix is not an AQM" in capsys.readouterr().err
+    assert main(["evaluate", "codel", "--sections", "11", "--out", str(out)]) == 1
+    assert "RFC 7928 has no scenario there" in capsys.readouterr().err

@@ -91,6 +91,12 @@ def commands(root, tmp_path):
                 *(dumbbell, "--aqm", "red:max_th=900,max_p=0.5,w=0.01", "--out", tmp_path),
             ],
         ],
+        "evaluation": [
+            [
+                *("evaluate", "codel", "--sections", "5.1.1", "--replications", "2"),
+                *("--workers", "1", "--no-report", "--out", tmp_path / "evaluation"),
+            ],
+        ],
         "fit": [["fit", root / "captures" / "gateway.pcap"]],
         "trace": [["trace", trace], ["trace", root / "tests" / "data" / "ns2.tr"]],
     }

@@ -62,23 +62,27 @@ def labelled(measure: str) -> str:
     return f"{said} ({name})" if name else said
 
 
-def verdict(comparisons: Sequence[Comparison], other: str) -> str:
-    """What a case says of a discipline beside another, one sentence for each word."""
-    said = [together([each.word for each in comparisons])]
-    for word in ("better", "worse"):
-        parts = [
-            f"{heading(each.measure)} {_value(each, each.value)} against {_value(each, each.other)}"
-            for each in comparisons
-            if each.word == word
-        ]
-        if parts:
-            said.append(f"{word} than {other}: {'; '.join(parts)}")
-    return ". ".join(part[:1].upper() + part[1:] for part in said) + "."
+def verdict(comparisons: Sequence[Comparison]) -> str:
+    """What a case says of a discipline beside another: the verdict, and where it follows from."""
+    word = together([each.word for each in comparisons])
+    parts = [
+        f"{each} in {', '.join(_beside(one) for one in comparisons if one.word == each)}"
+        for each in ("better", "worse")
+        if any(one.word == each for one in comparisons)
+    ]
+    told = "; ".join(parts) or word
+    return f"{word}: {told}" if len(parts) > 1 else told
 
 
-def _value(comparison: Comparison, found: Measure | None) -> str:
-    plain = None if found is None else Measure(found.value, None, "")
-    return text(comparison.measure, plain)
+def _beside(comparison: Comparison) -> str:
+    value, other = (
+        None if found is None else Measure(found.value, None, "")
+        for found in (comparison.value, comparison.other)
+    )
+    measure = comparison.measure
+    return (
+        f"{heading(measure)} ({text(measure, value, units=False)} against {text(measure, other)})"
+    )
 
 
 def case_lines(found: Evaluation, case: Case, others: Sequence[str]) -> list[str]:
@@ -86,15 +90,13 @@ def case_lines(found: Evaluation, case: Case, others: Sequence[str]) -> list[str
     lines = []
     for name in found.plan.judged:
         if (why := found.why_not(case, name)) is not None:
-            lines.append(f"{name}: not run, {why}.")
+            lines.append(f"{name}: not run, {why}")
             continue
         for other in others:
-            if other == name:
-                continue
-            if (why := found.why_not(case, other)) is not None:
-                lines.append(f"{name}: not compared with {other}: {why}.")
-                continue
-            lines.append(f"{name}: {verdict(found.compared(case, name, other), other)}")
+            if other != name:
+                lacks = found.why_not(case, other)
+                told = verdict(found.compared(case, name, other)) if lacks is None else lacks
+                lines.append(f"{name} beside {other}: {told}")
     return lines
 
 
