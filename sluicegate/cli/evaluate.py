@@ -178,3 +178,5 @@ def _end(
     if report and found.done:
         page = write_files(found, others, out)
         screen.print(f"report: {escape(page)}", soft_wrap=True)
+    if notes := found.notes():
+        console(stderr=True).print(escape("\n".join(notes)), soft_wrap=True)

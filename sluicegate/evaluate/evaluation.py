@@ -90,6 +90,16 @@ class Evaluation:
         both = np.isfinite(delays) & np.isfinite(goodputs)
         return ellipse(delays[both], goodputs[both])
 
+    def notes(self) -> list[str]:
+        """What a reader must know: parameters that have no effect here, or suit another link."""
+        plan, told = self.plan, dict[str, None]()
+        case = plan.cases[0]
+        for fitted in plan.fitted[case.name].values():
+            if isinstance(fitted, Fitted):
+                scenario = case.scenario(plan.profile, fitted, 0, plan.seed)
+                told |= dict.fromkeys(scenario.notes())
+        return list(told)
+
     def frame(self) -> pl.DataFrame:
         """Every measure: section, case, discipline, measure, value, half_width, replications."""
         rows = []

@@ -34,6 +34,8 @@ def evaluation_page(found: Evaluation, others: Sequence[str]) -> Page:
     )
     if found.done < len(plan.runs):
         page.text(f"{found.done:,} of {len(plan.runs):,} runs are there; the others are missing.")
+    for note in found.notes():
+        page.text(note)
     page.section("In short")
     _in_short(page, found, others)
     for section in found.sections:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +21,7 @@ from sluicegate.evaluate.work import Replications, Run
 from sluicegate.scenario import Discipline
 from sluicegate.sweeps.folder import Writer
 from sluicegate.sweeps.workers import Workers, here_or_beside, made, on_cluster
-from sluicegate.threads import check_threads
+from sluicegate.threads import check_threads, cores
 from sluicegate.worlds import Watch
 
 # about how long a job is
@@ -98,8 +97,7 @@ def evaluate(
     if dask is not None and waiting:
         pool = on_cluster(dask)
     else:
-        cores = workers or len(os.sched_getaffinity(0))
-        pool = here_or_beside(max(1, min(cores, len(waiting))))
+        pool = here_or_beside(max(1, min(workers or cores(), len(waiting))))
     with pool as by:
         folder.claim(plan.about())
         campaign = _Campaign(found, Writer(folder, _SCHEMA), watch, on_section)

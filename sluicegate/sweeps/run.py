@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -23,7 +22,7 @@ from sluicegate.sweeps.plan import Plan, Task
 from sluicegate.sweeps.results import Sweep
 from sluicegate.sweeps.work import Done, Job
 from sluicegate.sweeps.workers import Workers, ended, here_or_beside, on_cluster
-from sluicegate.threads import check_threads
+from sluicegate.threads import check_threads, cores
 from sluicegate.worlds import AnyScenario, AnyWorld, Watch
 
 # about how long a job is: in shorter ones the overhead dominates, in longer ones more can be lost
@@ -112,15 +111,15 @@ def sweep(
     done = folder.done()
     mine = tasks[number - 1 :: of]
     waiting = [task for task in mine if not done.issuperset(task.runs)]
-    cores = workers or _cores()
-    threads = max(1, cores // max(1, len(waiting))) if dask is None else 1
+    at_once = workers or cores()
+    threads = max(1, at_once // max(1, len(waiting))) if dask is None else 1
     pool: AbstractContextManager[Workers]
     if dask is not None and waiting:
         pool = on_cluster(dask)
     elif workers is None and plan.expected_s(waiting) < _BRIEF_S:
         pool = here_or_beside(1)
     else:
-        pool = here_or_beside(max(1, min(cores, len(waiting))))
+        pool = here_or_beside(max(1, min(at_once, len(waiting))))
     with pool as made:
         # a cluster that does not answer leaves no folder behind
         folder.claim(about)
@@ -140,13 +139,6 @@ def _check_alone(world: AnyWorld, workers: int | None, dask: str | None) -> None
             f"{asked} cannot be used with world = {world.name}, which measures in real time, one "
             "run after the other"
         )
-
-
-def _cores() -> int:
-    """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @dataclass
