@@ -378,3 +378,18 @@ REFUSED = [
 @pytest.mark.parametrize(("make", "reason"), REFUSED)
 def test_impossible_flows_are_refused(make, reason):
     assert refusal(make) == reason
+
+
+def test_a_million_users_of_the_web_share_a_link():
+    """They ask for a thousand times what it carries: it is full, and the others wait or lose."""
+    users = network.WebFlows(
+        count=10**6,
+        objects=network.Sizes(kind="constant", mean_packets=5),
+        think=network.Exponential(mean_s=100.0),
+        spread_s=100.0,
+        **ENDS,
+    )
+    record = network.simulate(one_link(users, rate_bps=10e6, duration_s=1.0))
+    assert len(record.flows) == 10**6
+    assert record["utilization"].value > 0.95
+    assert record["loss_ratio"].value > 0.5

@@ -224,6 +224,7 @@ def test_steps_that_cannot_be_are_refused(rows, told):
         ("time_s,rate_bps\n0,1e6\n5,0\n", "the last rate, from 5 s on, must be above 0"),
         ("time_s,rate_bps\n5,1e6\n0,1e6\n", "times must rise, and 0 s does not come after 5 s"),
         ("0\n0\n", "the last opportunity must be after 0"),
+        ("7\n3\n", "times must not fall, and 0.003 s comes after 0.007 s"),
         ("seconds,rate\n0,1\n", "line 1 must be time_s,rate_bps, or a whole number of ms"),
     ],
 )

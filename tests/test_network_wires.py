@@ -1,5 +1,7 @@
 """Wires that lose, delay and reorder packets, apart from the queue."""
 
+import math
+
 import numpy as np
 import pytest
 from intervals import assert_covers
@@ -155,6 +157,17 @@ def test_all_or_nothing_is_lost():
         assert record["wire_loss_ratio"].value == probability
         if received_packets is not None:
             assert record.flows["packets"].sum() == received_packets
+
+
+def test_tcp_over_a_wire_that_loses_all_gets_nothing_and_ends():
+    wire = network.Wire(loss=network.Bernoulli(probability=1.0))
+    flows = [network.TcpFlows(source="a", sink="c", count=3, label="bulk")]
+    record = network.simulate(one_link(wire, duration_s=10.0, replications=2, flows=flows))
+    assert record["bulk.goodput_bps"].value == 0
+    assert record["bulk.timeout_rate"].value > 0
+    # nothing arrived: there is no delay, and no share of nothing
+    assert not [name for name in record.measures if name.startswith("bulk.one_way_delay")]
+    assert math.isnan(record["fairness"].value)
 
 
 @pytest.mark.parametrize(
