@@ -237,6 +237,17 @@ def test_verdicts_together():
     assert together(["unknown"]) == "unknown"
 
 
+def test_ratios_of_a_section_are_those_of_its_means(sixth):
+    found, _ = sixth
+    case = case_named("5-1-1")
+    codel, drop_tail = (
+        found.mean(case, name, "bulk.queueing_delay").value for name in ("codel", "drop_tail")
+    )
+    ratio = found.ratio("5.1.1", "codel", "drop_tail", "queueing_delay")
+    assert ratio == pytest.approx(codel / drop_tail)
+    assert found.ratio("5.1.1", "codel", "drop_tail", "jitter") is None
+
+
 def test_requirements_are_met_by_what_was_run(sixth):
     found, _ = sixth
     states = {each.section: state(found, each) for each in REQUIREMENTS}

@@ -83,6 +83,30 @@ class Evaluation:
             for each in case.judged
         ]
 
+    def ratio(self, section: str, name: str, other: str, measure: str) -> float | None:
+        """How many times a measure is that of another discipline, over a section.
+
+        It is the geometric mean over the cases and classes that judge by the measure.
+
+        Args:
+            section: Of the RFC.
+            name: The discipline.
+            other: The other one.
+            measure: Without a class, such as `queueing_delay`.
+
+        Returns:
+            None if it is known of no case.
+        """
+        found = []
+        for case in self.cases(section):
+            for each in case.judged:
+                if each.rpartition(".")[2] == measure:
+                    one, beside = (self.mean(case, who, each) for who in (name, other))
+                    if one is not None and beside is not None and float(beside) > 0:
+                        found.append(float(one) / float(beside))
+        known = [each for each in found if each > 0]
+        return float(np.exp(np.mean(np.log(known)))) if known else None
+
     def ellipse(self, case: Case, name: str, class_: str) -> Ellipse | None:
         """Queueing delay, s, and goodput, bits/s, of a class over the replications."""
         delays = self.values(case, name, f"{class_}.queueing_delay")

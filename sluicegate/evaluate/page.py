@@ -81,6 +81,15 @@ def _in_short(page: Page, found: Evaluation, others: Sequence[str]) -> None:
         f"leaves 0 out, and they are above {LEAST:.0%} of the other's value (and 0.1 ms). Of "
         "twenty measures that do not differ, about one will look as if it did.",
     )
+    for other in others:
+        if any(name != other for name in found.plan.names) and found.done:
+            page.figure(
+                plots.overview_figure(found, other),
+                f"All sections beside {other}",
+                "Means over the scenarios and classes of a section, as ratios. Where a section has "
+                "no point, nothing is judged by that measure. Delay is worth little where goodput "
+                "is lost: read both panels.",
+            )
 
 
 def _section(page: Page, found: Evaluation, section: str, others: Sequence[str]) -> None:

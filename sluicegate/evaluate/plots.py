@@ -12,7 +12,7 @@ from sluicegate.evaluate.cases import RTTS
 from sluicegate.evaluate.evaluation import Evaluation
 from sluicegate.evaluate.measured import LEVELS
 from sluicegate.report.figure import Figure
-from sluicegate.report.plots import GREY, WIDTH, colours, label
+from sluicegate.report.plots import GREY, WIDTH, colours, label, plain_ticks
 
 # share of the runs that an ellipse is to hold
 SHARE = 0.5
@@ -39,6 +39,33 @@ def _finish(figure: Figure, axes: Sequence[Axes]) -> None:
         ax.spines[["top", "right"]].set_visible(False)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower left", ncols=4, frameon=False, fontsize=9)
+
+
+def overview_figure(found: Evaluation, other: str) -> Figure:
+    """Queueing delay and goodput of each section, over those of another discipline."""
+    sections = found.sections
+    figure = Figure(figsize=(WIDTH, 1.4 + 0.3 * len(sections)), layout="constrained")
+    axes = list(figure.subplots(1, 2, sharey=True))
+    names = [name for name in found.plan.names if name != other]
+    colour = colours(found.plan.names)
+    rows = np.arange(len(sections))
+    for ax, measure in zip(axes, ("queueing_delay", "goodput_bps"), strict=True):
+        for place, name in enumerate(names):
+            ratios = [found.ratio(section, name, other, measure) for section in sections]
+            values = [np.nan if each is None else each for each in ratios]
+            beside = 0.0 if len(names) == 1 else 0.5 * place / (len(names) - 1) - 0.25
+            ax.plot(values, rows + beside, "o", ms=5, color=colour[name], label=label(name))
+        ax.axvline(1, color=GREY, lw=1, ls=":")
+    left, right = axes
+    left.set_xscale("log")
+    plain_ticks(left.xaxis, (1, 2, 5))
+    left.set_xlabel(f"queueing delay over that of {other}: left is better")
+    right.set_xlabel(f"goodput over that of {other}: right is better")
+    left.set_yticks(rows, sections)
+    left.invert_yaxis()
+    left.set_ylabel("section of RFC 7928")
+    _finish(figure, axes)
+    return figure
 
 
 def ellipse_figure(found: Evaluation, case: Case) -> Figure:

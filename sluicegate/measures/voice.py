@@ -67,12 +67,12 @@ def _noise() -> float:
 def _simultaneous(basic: float, noise: float, delay_ms: float) -> float:
     """Is: what comes with the voice signal (equations 7-8 to 7-17)."""
     x = _OLR + 0.2 * (64 + noise - _RLR)
-    loud = 20 * ((1 + (x / 8) ** 8) ** (1 / 8) - x / 8)
+    loud = 20 * (_norm(x / 8, 8) - x / 8)
     side = -10 * math.log10(10 ** (-_STMR / 10) + math.exp(-delay_ms / 4) * 10 ** (-_TELR / 10))
     side_tone = (
-        12 * (1 + ((side - 13) / 6) ** 8) ** (1 / 8)
-        - 28 * (1 + ((side + 1) / 19.4) ** 35) ** (1 / 35)
-        - 13 * (1 + ((side - 3) / 33) ** 13) ** (1 / 13)
+        12 * _norm((side - 13) / 6, 8)
+        - 28 * _norm((side + 1) / 19.4, 35)
+        - 13 * _norm((side - 3) / 33, 13)
         + 29
     )
     q = 37 - 15 * math.log10(_QDU)
@@ -88,10 +88,15 @@ def _delay(basic: float, noise: float, delay_ms: float) -> float:
     heard = _TELR - falling + 6 * math.exp(-0.3 * delay_ms**2)
     talker = -1.5 * (noise - _RLR) - (80 + 2.5 * (heard - 14))
     talker_echo = (talker / 2 + math.sqrt(talker**2 / 4 + 100) - 1) * (1 - math.exp(-delay_ms))
-    listener = basic - 10.5 * (_WEPL + 7) * (2 * delay_ms + 1) ** -0.25
+    listener = basic - 10.5 * (_WEPL + 7) * math.pow(2 * delay_ms + 1, -0.25)
     listener_echo = listener / 2 + math.sqrt(listener**2 / 4 + 169)
     too_long = 0.0
     if delay_ms > 100:
         x = math.log2(delay_ms / 100)
-        too_long = 25 * ((1 + x**6) ** (1 / 6) - 3 * (1 + (x / 3) ** 6) ** (1 / 6) + 2)
+        too_long = 25 * (_norm(x, 6) - 3 * _norm(x / 3, 6) + 2)
     return talker_echo + listener_echo + too_long
+
+
+def _norm(x: float, power: float) -> float:
+    """(1 + x^p)^(1/p), by which the model joins two straight lines."""
+    return math.pow(1 + math.pow(x, power), 1 / power)
