@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -161,8 +162,8 @@ def _disciplines(texts: Sequence[str]) -> list[Discipline]:
     try:
         return list(NetworkScenario.parse({**_ANY, "disciplines": tables}).disciplines)
     except SluiceError as error:
-        lines = [line.split(": ", 1)[-1] for line in str(error).splitlines()]
-        raise UsageError("\n".join(f"AQM: {line}" for line in lines)) from error
+        told = re.sub(r"^disciplines\.\d+(\.\w+)*:", "AQM:", str(error), flags=re.MULTILINE)
+        raise UsageError(told) from error
 
 
 def _end(
