@@ -159,10 +159,15 @@ impl PyClass {
     #[getter]
     fn functions(&self) -> Vec<&str> {
         let has = self.0.functions();
-        [("arrive", true), ("depart", has.depart), ("tick", has.tick), ("occupancy", has.occupancy)]
-            .into_iter()
-            .filter_map(|(name, is_there)| is_there.then_some(name))
-            .collect()
+        [
+            ("arrive", true),
+            ("depart", has.depart),
+            ("tick", has.tick),
+            ("occupancy", has.occupancy),
+        ]
+        .into_iter()
+        .filter_map(|(name, is_there)| is_there.then_some(name))
+        .collect()
     }
 
     /// A function of a user's AQM in which a thread is now, such as `mine_arrive`.
