@@ -109,9 +109,11 @@ def distribution_figure(found: Evaluation, case: Case) -> Figure:
             shares = 100 * np.arange(1, len(goodputs) + 1) / len(goodputs)
             right.plot(goodputs / 1e6, shares, color=colour[name])
     left.set_xlim(left=0)
-    left.set_xlabel(f"time in the queue of {class_} (ms): left is better")
+    left.set_xlabel(f"time of {class_} in the queue (ms)")
+    left.set_title("left is better", fontsize=10)
     left.set_ylabel("packets that waited no longer (%)")
-    right.set_xlabel("goodput of all TCP in ten round trips (Mb/s): right is better")
+    right.set_xlabel("TCP's goodput in ten round trips (Mb/s)")
+    right.set_title("right is better", fontsize=10)
     right.set_ylabel("windows with no more (%)")
     _finish(figure, [left, right])
     return figure
@@ -141,8 +143,8 @@ def course_figure(found: Evaluation, case: Case) -> Figure:
             phase.start_s, 1.0, f" {phase.name}", transform=ax.get_xaxis_transform(), fontsize=8
         )
     ax.set_ylim(bottom=0)
-    ax.set_xlabel("time (s)")
-    ax.set_ylabel("queue (packets): low is better, but not empty")
+    ax.set_xlabel("time (s); a low queue is better, an empty one wastes the link")
+    ax.set_ylabel("queue (packets)")
     _finish(figure, [ax])
     return figure
 
@@ -172,6 +174,6 @@ def round_trips_figure(found: Evaluation, cases: Sequence[Case]) -> Figure:
     ax.minorticks_off()
     ax.yaxis.set_major_formatter("{x:g}")
     ax.set_xlabel("round trip of II over that of I")
-    ax.set_ylabel("goodput of II over that of I: near 1 is fair")
+    ax.set_ylabel("goodput of II over I: 1 is fair")
     _finish(figure, [ax])
     return figure
