@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,8 +42,8 @@ class Measured:
         curves: Quantiles at `LEVELS`, or means over windows one after the other, by name.
     """
 
-    values: Mapping[str, float]
-    curves: Mapping[str, list[float]]
+    values: dict[str, float]
+    curves: dict[str, list[float]]
 
 
 def measured(
@@ -157,4 +156,4 @@ def _quantiles(record: NetworkRecord, name: str) -> list[float]:
     ends = np.concatenate([[0.0], np.cumsum(bins["probability"].to_numpy())])
     starts, widths = bins["at"].to_numpy(), bins["width"].to_numpy()
     edges = np.concatenate([starts[:1], starts + widths])
-    return np.interp(LEVELS * ends[-1], ends, edges).tolist()
+    return [float(each) for each in np.interp(LEVELS * ends[-1], ends, edges)]

@@ -27,7 +27,8 @@ class Ellipse:
     @property
     def semi_axes(self) -> FloatArray:
         """Long and short one of the contour at one standard deviation, shape (2,)."""
-        return np.sqrt(np.clip(np.linalg.eigvalsh(self.covariance)[::-1], 0.0, None))
+        found: FloatArray = np.sqrt(np.clip(np.linalg.eigvalsh(self.covariance)[::-1], 0.0, None))
+        return found
 
     @property
     def angle(self) -> float:
