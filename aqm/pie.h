@@ -21,6 +21,20 @@
  * from 8.5 on (section 5.4). From mark_ecnth on, packets that could be marked are dropped,
  * too (section 5.1).
  *
+ * like = linux is PIE as in Linux (net/sched/sch_pie.c), in a queue of its own and, in each lane of
+ * fq, as FQ-PIE (net/sched/sch_fq_pie.c). It differs from the RFC in:
+ *
+ *                          rfc                           linux
+ *   burst allowance        used up by each update        by the time between two departures
+ *   high delays            -                             above 250 ms, p grows by 0.02 more
+ *   decay                  to 98 %, without delay        to 63/64, without delay and queue
+ *   up to twice the mean   no drop                       no drop, but at exactly twice
+ *   packet waits
+ *   a packet that is       starts the sum of             does not, if the sum was 8.5
+ *   marked                 probabilities anew
+ *
+ * Linux updates first after 0.5 s, and FQ-PIE no more than 2048 lanes at a time.
+ *
  * Of the optional elements, switching PIE off while the queue is short (section 5.3) is
  * left out, as in Linux. p has 62 fractional bits, because its least steps are near 10^-9.
  */
@@ -30,6 +44,7 @@
 #include "fixed.h"
 
 enum pie_delay { PIE_ESTIMATED, PIE_TIMESTAMPS };
+enum pie_like { PIE_RFC, PIE_LINUX };
 enum pie_spacing { PIE_INDEPENDENT, PIE_DERANDOMISED };
 
 #define PIE_PARAMS(P)                                                                     \
@@ -54,7 +69,13 @@ enum pie_spacing { PIE_INDEPENDENT, PIE_DERANDOMISED };
 	  "how drops are spaced", "RFC 8033, sec. 5.4")                                   \
 	P(mean_packet_bytes, BYTES, 1000, 1, 65535, "",                                   \
 	  "up to twice this may wait without drops",                                      \
-	  "RFC 8033, sec. 4.1, without a value; ns-3: 1000")
+	  "RFC 8033, sec. 4.1, without a value; ns-3: 1000")                             \
+	P(like, CHOICE(rfc|linux), PIE_RFC, 0, 1, "",                                     \
+	  "whose rules", "RFC 8033; Linux, sch_pie.c, with delay=timestamps")
+
+#define PIE_RULES(R) \
+	R(p->like == PIE_RFC || p->delay == PIE_TIMESTAMPS, delay,                        \
+	  "must be timestamps with like = linux", )
 
 AQM_PARAMS(pie, PIE_PARAMS)
 
@@ -65,7 +86,7 @@ struct pie_config {
 	s64 dq_threshold;	/* bytes */
 	u64 max_burst_ns, t_update_ns;
 	u64 least_bytes;
-	u32 by_timestamps, derandomised;
+	u32 by_timestamps, derandomised, like_linux, unused;
 };
 
 struct pie_state {
@@ -83,6 +104,7 @@ struct pie_state {
 
 static inline u32 pie_configure(const struct pie_params *p, struct pie_config *config)
 {
+	AQM_OBEY(PIE_RULES);
 	config->target = fixed_seconds((u64)p->target);
 	config->alpha = p->alpha;
 	config->beta = p->beta;
@@ -93,6 +115,7 @@ static inline u32 pie_configure(const struct pie_params *p, struct pie_config *c
 	config->least_bytes = 2 * (u64)p->mean_packet_bytes;
 	config->by_timestamps = p->delay == PIE_TIMESTAMPS;
 	config->derandomised = p->spacing == PIE_DERANDOMISED;
+	config->like_linux = p->like == PIE_LINUX;
 	return 0;
 }
 
@@ -122,13 +145,27 @@ static inline void pie_measure(struct pie_state *state, const struct pie_config 
 		: time;
 }
 
+/* sch_pie.c, pie_process_dequeue(): the burst allowance lasts for a time with departures. */
+static inline void pie_pass_time(struct pie_state *state, const struct pie_config *config,
+				 u64 now_ns)
+{
+	if (state->measured_since_ns)
+		state->burst_ns += now_ns - state->measured_since_ns;
+	if (state->burst_ns > config->max_burst_ns)
+		state->burst_ns = config->max_burst_ns;
+	state->measured_since_ns = now_ns;
+}
+
 static inline enum aqm_verdict pie_depart(struct pie_state *state,
 					  const struct pie_config *config,
 					  const struct aqm_view *view)
 {
 	/* if no packet waits any more, the delay counts as 0 */
 	state->sojourn = view->queue_packets ? fixed_seconds(view->sojourn_ns) : 0;
-	pie_measure(state, config, view);
+	if (config->like_linux)
+		pie_pass_time(state, config, view->now_ns);
+	else
+		pie_measure(state, config, view);
 	return AQM_ADMIT;
 }
 
@@ -181,11 +218,38 @@ static inline void pie_use_burst(struct pie_state *state, const struct pie_confi
 		state->burst_ns = 0;
 }
 
+/* sch_pie.c, pie_calculate_probability(). */
+static inline void pie_update_linux(struct pie_state *state, const struct pie_config *config,
+				    const struct aqm_view *view)
+{
+	s64 delay = state->sojourn, half = config->target >> 1;
+	s64 change = pie_change(state, config, delay), p;
+
+	if (delay > FIXED_ONE / 4)
+		change = fixed_add(change, PIE_ONE / 50);
+	p = fixed_add(state->p, change);
+	state->p = p < 0 ? 0 : p > PIE_ONE ? PIE_ONE : p;
+	if (!delay && !state->delay && !view->queue_packets)
+		state->p -= state->p >> 6;
+	if (!state->p && delay < half && state->delay < half) {
+		state->burst_ns = 0;
+		state->measured_since_ns = 0;
+		state->accumulated = 0;
+	}
+	state->delay = delay;
+}
+
 static inline void pie_tick(struct pie_state *state, const struct pie_config *config,
 			    const struct aqm_view *view)
 {
-	s64 delay = pie_delay(state, config, view);
-	s64 p = fixed_add(state->p, pie_change(state, config, delay));
+	s64 delay, p;
+
+	if (config->like_linux) {
+		pie_update_linux(state, config, view);
+		return;
+	}
+	delay = pie_delay(state, config, view);
+	p = fixed_add(state->p, pie_change(state, config, delay));
 
 	p = p < 0 ? 0 : p > PIE_ONE ? PIE_ONE : p;
 	if (!delay && !state->delay)
@@ -221,7 +285,7 @@ static inline u32 pie_spares(const struct pie_state *state, const struct pie_con
 {
 	return state->burst_ns < config->max_burst_ns ||
 	       (state->delay < config->target >> 1 && state->p < PIE_ONE / 5) ||
-	       view->queue_bytes <= config->least_bytes;
+	       view->queue_bytes + config->like_linux <= config->least_bytes;
 }
 
 static inline enum aqm_verdict pie_arrive(struct pie_state *state,
@@ -229,16 +293,21 @@ static inline enum aqm_verdict pie_arrive(struct pie_state *state,
 					  const struct aqm_view *view)
 {
 	s64 p = pie_probability(state, config);
+	u32 marks;
 
 	if (!view->full && (pie_spares(state, config, view) ||
 			 !pie_happens(state, config, p, view->random)))
 		return AQM_ADMIT;
-	state->accumulated = 0;
+	/* linux: p may be mark_ecnth */
+	marks = !view->full && view->ecn_capable && p < config->mark_ecnth + config->like_linux;
+	if (!config->like_linux || !marks || state->accumulated < FIXED_ONE / 2 * 17)
+		state->accumulated = 0;
 	if (view->full)
 		return AQM_ADMIT;	/* aqm_settle() makes it an overflow */
-	return view->ecn_capable && p >= config->mark_ecnth ? AQM_DROP_FORCED : AQM_DROP_EARLY;
+	return view->ecn_capable && !marks ? AQM_DROP_FORCED : AQM_DROP_EARLY;
 }
 
+AQM_RULES(pie, PIE_RULES)
 AQM_DEPART(pie)
 AQM_TICK(pie)
 AQM_PROBABILITY(pie)
@@ -246,6 +315,7 @@ AQM_CLASS(pie, PIE_PARAMS,
 	.title = "PIE: Proportional Integral controller Enhanced",
 	.source = "RFC 8033",
 	.summary = "Holds the queueing delay by a controller whose steps grow with its probability.",
+	AQM_RULED(pie),
 	.depart = pie_depart_any,
 	.tick = pie_tick_any,
 	.tick_interval_ns = pie_tick_interval_any,

@@ -19,3 +19,4 @@
 #include "choke.h"
 #include "fred.h"
 #include "sred.h"
+#include "cobalt.h"

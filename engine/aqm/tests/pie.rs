@@ -10,7 +10,7 @@ use common::{
     number, value, word,
 };
 
-/// RFC 8033, appendix A and sections 5.1, 5.2, 5.4, 5.5.
+/// RFC 8033, appendix A and sections 5.1, 5.2, 5.4, 5.5; with `linux` as in Linux, sch_pie.c.
 struct Model {
     target: f64,
     t_update: f64,
@@ -21,6 +21,8 @@ struct Model {
     dq_threshold: f64,
     by_timestamps: bool,
     derandomised: bool,
+    linux: bool,
+    departed_ns: Option<u64>,
     p: f64,
     delay: f64,
     burst_allowance: f64,
@@ -44,6 +46,8 @@ impl Model {
             dq_threshold: of("dq_threshold"),
             by_timestamps,
             derandomised,
+            linux: false,
+            departed_ns: None,
             p: 0.0,
             delay: 0.0,
             burst_allowance: of("max_burst"),
@@ -61,6 +65,13 @@ impl Model {
         } else {
             0.0
         };
+        if self.linux {
+            if let Some(departed_ns) = self.departed_ns.replace(view.now_ns) {
+                let passed = (view.now_ns - departed_ns) as f64 / 1e9;
+                self.burst_allowance = (self.burst_allowance - passed).max(0.0);
+            }
+            return;
+        }
         if self.measurement.is_none() && view.queue_bytes as f64 >= self.dq_threshold {
             self.measurement = Some((view.now_ns, 0.0));
         }
@@ -97,13 +108,23 @@ impl Model {
             .map_or(1.0, |step| step.1);
         let change = self.alpha * (delay - self.target) + self.beta * (delay - self.delay);
         let cap = if self.p >= 0.1 { 0.02 } else { f64::INFINITY };
-        self.p = (self.p + (change / scale).min(cap)).clamp(0.0, 1.0);
-        if delay == 0.0 && self.delay == 0.0 {
-            self.p *= 0.98;
+        let late = if self.linux && delay > 0.25 {
+            0.02
+        } else {
+            0.0
+        };
+        self.p = (self.p + (change / scale).min(cap) + late).clamp(0.0, 1.0);
+        if delay == 0.0 && self.delay == 0.0 && !(self.linux && view.queue_packets > 0) {
+            self.p *= if self.linux { 63.0 / 64.0 } else { 0.98 };
         }
-        self.burst_allowance = (self.burst_allowance - self.t_update).max(0.0);
+        if !self.linux {
+            self.burst_allowance = (self.burst_allowance - self.t_update).max(0.0);
+        }
         if self.p == 0.0 && delay < self.target / 2.0 && self.delay < self.target / 2.0 {
             self.burst_allowance = self.max_burst;
+            if self.linux {
+                (self.departed_ns, self.accumulated) = (None, 0.0);
+            }
         }
         self.delay = delay;
     }
@@ -114,7 +135,8 @@ impl Model {
             self.accumulated = 0.0;
             return Ok(Verdict::Admit);
         }
-        let few = view.queue_bytes <= 2000 || (self.delay < self.target / 2.0 && self.p < 0.2);
+        let few = view.queue_bytes < 2000 + u64::from(!self.linux)
+            || (self.delay < self.target / 2.0 && self.p < 0.2);
         if self.burst_allowance > 1e-9 || few {
             return Ok(Verdict::Admit);
         }
@@ -138,9 +160,12 @@ impl Model {
         if !drops {
             return Ok(Verdict::Admit);
         }
-        self.accumulated = 0.0;
-        let marks = view.ecn_capable == 0 || self.p < self.mark_ecnth;
-        Ok(if marks {
+        let below = self.p < self.mark_ecnth;
+        let stays = self.linux && view.ecn_capable == 1 && below && self.accumulated >= 8.5;
+        if !stays {
+            self.accumulated = 0.0;
+        }
+        Ok(if view.ecn_capable == 0 || below {
             Verdict::DropEarly
         } else {
             Verdict::DropForced
@@ -156,10 +181,25 @@ impl Model {
 }
 
 fn follow(link: &Link, delay: &str, spacing: &str, numbers: &[(&'static str, f64)]) {
+    follow_like("rfc", link, delay, spacing, numbers);
+}
+
+fn follow_like(
+    like: &str,
+    link: &Link,
+    delay: &str,
+    spacing: &str,
+    numbers: &[(&'static str, f64)],
+) {
     let mut values: Vec<(&str, Value)> = numbers.iter().map(|(n, v)| (*n, number(*v))).collect();
-    values.extend([("delay", word(delay)), ("spacing", word(spacing))]);
+    values.extend([
+        ("delay", word(delay)),
+        ("spacing", word(spacing)),
+        ("like", word(like)),
+    ]);
     let pie = configured("pie", &values);
     let mut model = Model::of(&pie, delay == "timestamps", spacing == "derandomised");
+    model.linux = like == "linux";
     let mut seen = [0; Verdict::COUNT];
     let (mut open, mut greatest) = (0, 0.0_f64);
     // error bounds: of dq_time two steps of 2^-32 s, of the delay as much for each dq_threshold
@@ -233,6 +273,26 @@ fn pie_follows_the_rfc() {
         "derandomised",
         &[("mark_ecnth", 0.05), ("max_burst", 0.0)],
     );
+}
+
+#[test]
+fn pie_is_that_of_linux() {
+    let wide = Link {
+        limit: 1000,
+        ..LINK
+    };
+    let mixed = Link {
+        limit: 1000,
+        ..MIXED
+    };
+    let linux = |link, numbers| follow_like("linux", link, "timestamps", "derandomised", numbers);
+    linux(&wide, &[]);
+    linux(&mixed, &[("mark_ecnth", 0.05)]);
+    linux(&mixed, &[("target", 0.005), ("max_burst", 0.03)]);
+    let given = [("like", word("linux"))];
+    let told = Configured::new(common::class("pie"), &common::given(&given)).unwrap_err();
+    let wanted = "pie.delay = estimated must be timestamps with like = linux";
+    assert!(told.to_string().contains(wanted), "{told}");
 }
 
 /// One millisecond at 10 Mb/s: a packet of 1250 bytes leaves and one arrives, while `waiting`

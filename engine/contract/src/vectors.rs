@@ -33,7 +33,7 @@ const LONG: usize = 100;
 pub const LEAST: usize = 8;
 
 /// Parameters with which the AQMs act within a few hundred packets, with a buffer of 30.
-const NEAR: [(&str, f64); 22] = [
+const NEAR: [(&str, f64); 24] = [
     ("min_th", 5.0),
     ("max_th", 22.0),
     ("max_p", 0.25),
@@ -56,6 +56,8 @@ const NEAR: [(&str, f64); 22] = [
     ("mark_ecnth", 0.6),
     ("overwrite", 0.5),
     ("interval", 0.1),
+    ("p_inc", 0.1),
+    ("p_dec", 0.02),
 ];
 
 /// A further vector of an AQM: the file's name, the AQM's name, and other parameters.
@@ -64,7 +66,7 @@ type Variant = (
     &'static str,
     &'static [(&'static str, &'static str)],
 );
-const VARIANTS: [Variant; 9] = [
+const VARIANTS: [Variant; 11] = [
     ("red_ns2", "red", &[("spacing", "waiting"), ("like", "ns2")]),
     (
         "red_clock",
@@ -86,8 +88,18 @@ const VARIANTS: [Variant; 9] = [
             ("mark_ecnth", "0.3"),
         ],
     ),
+    (
+        "pie_linux",
+        "pie",
+        &[
+            ("like", "linux"),
+            ("delay", "timestamps"),
+            ("mark_ecnth", "0.3"),
+        ],
+    ),
     ("codel_newton", "codel", &[("sqrt", "newton")]),
     ("codel_ce", "codel", &[("ce_threshold", "0.04")]),
+    ("cobalt_ns3", "cobalt", &[("like", "ns3")]),
     (
         "fred_many_flows",
         "fred",

@@ -23,15 +23,6 @@ const OF_THE_KERNEL: &[&str] = &[
 /// Queue disciplines of Linux that have no AQM here, with what takes their place.
 const QDISCS: &[(&str, &str)] = &[
     (
-        "cake",
-        "the world twin runs Linux's own: --world twin --qdisc 'cake unlimited'",
-    ),
-    (
-        "cobalt",
-        "it is made of codel and blue, which are here; Linux has it within cake: --world twin \
-         --qdisc 'cake unlimited'",
-    ),
-    (
         "dualpi2",
         "the world twin runs Linux's own where this machine's kernel and tc have it, which the \
          laboratory's kernel has not: --world twin --here --qdisc dualpi2",
