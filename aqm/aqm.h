@@ -70,6 +70,8 @@ struct aqm_view {
 	u32 packet_bytes;	/* size of the packet of this call */
 	u32 flow_hash;		/* flow of the packet of this call */
 	u32 candidate_flow_hash; /* arrivals: flow of a waiting packet, drawn at random */
+	u32 source_hash;	/* X_classify: the hosts of the packet; 0 if the world knows none */
+	u32 destination_hash;
 	u32 lane;		/* number of this AQM's queue; without a scheduler 0 */
 	u8 idle;		/* 1 if no packet waits and none is in service */
 	u8 ecn_capable;		/* 1 if the queue marks and this packet can be marked */
@@ -215,13 +217,17 @@ struct aqm_class {
 	u64 lane_size;
 	u64 (*lanes)(const void *config);
 	u32 (*wants_random)(const void *state, const void *config, const struct aqm_view *view);
-	u32 (*classify)(void *state, const void *config, const struct aqm_view *view);
+	u32 (*classify)(void *state, const void *config, struct aqm_lanes *lanes,
+			const struct aqm_view *view);
 	void (*joined)(void *state, const void *config, struct aqm_lanes *lanes, u32 number);
 	u32 (*next)(void *state, const void *config, struct aqm_lanes *lanes, u64 now_ns);
 	void (*sent)(void *state, const void *config, struct aqm_lanes *lanes, u32 number,
 		     u32 bytes);
 	u32 (*victim)(const void *state, const void *config, struct aqm_lanes *lanes, u32 own,
 		      u32 bytes);
+	u64 (*ready_ns)(const void *state);
+	void (*lost)(void *state, const void *config, struct aqm_lanes *lanes,
+		     const struct aqm_view *view);
 	/* of a coupled discipline; otherwise 0. As `arrive`, `depart` and `tick` */
 	u32 (*arrive_among)(void *state, const void *config, struct aqm_lanes *lanes,
 			    const struct aqm_view *view);

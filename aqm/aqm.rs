@@ -77,6 +77,10 @@ c_structs! {
         /// For arrivals at an AQM that wants a candidate: hash of the flow of a waiting packet
         /// that was drawn at random.
         pub candidate_flow_hash: u32,
+        /// In `classify`: hash of the host that sent the packet; 0 if the world knows none.
+        pub source_hash: u32,
+        /// The same of the host to which it goes.
+        pub destination_hash: u32,
         /// Number of this AQM's queue; without a scheduler 0.
         pub lane: u32,
         /// 1 while no packet waits and none is in service.
@@ -167,7 +171,7 @@ c_structs! {
         pub wants_random: Option<
             unsafe extern "C" fn(*const c_void, *const c_void, *const View) -> u32,
         >,
-        pub classify: Option<Decide>,
+        pub classify: Option<DecideAmong>,
         pub joined: Option<
             unsafe extern "C" fn(*mut c_void, *const c_void, *mut CLanes, u32),
         >,
@@ -179,6 +183,10 @@ c_structs! {
         >,
         pub victim: Option<
             unsafe extern "C" fn(*const c_void, *const c_void, *mut CLanes, u32, u32) -> u32,
+        >,
+        pub ready_ns: Option<unsafe extern "C" fn(*const c_void) -> u64>,
+        pub lost: Option<
+            unsafe extern "C" fn(*mut c_void, *const c_void, *mut CLanes, *const View),
         >,
         pub arrive_among: Option<DecideAmong>,
         pub depart_among: Option<DecideAmong>,

@@ -57,8 +57,9 @@ static inline u32 drr_wants_random(const struct drr_state *state, const struct d
 }
 
 static inline u32 drr_classify(struct drr_state *state, const struct drr_config *config,
-			       const struct aqm_view *view)
+			       struct aqm_lanes *lanes, const struct aqm_view *view)
 {
+	(void)lanes;
 	return flow_hash_lane(&state->hash, 0, config->queues, view);
 }
 

@@ -147,9 +147,9 @@ static inline u32 dualpi2_wants_random(const struct dualpi2_state *state,
 /* RFC 9332, appendix A.1, dualpi2_enqueue(): ECT(1) and CE have the lower bit. */
 static inline u32 dualpi2_classify(struct dualpi2_state *state,
 				   const struct dualpi2_config *config,
-				   const struct aqm_view *view)
+				   struct aqm_lanes *lanes, const struct aqm_view *view)
 {
-	(void)state, (void)config;
+	(void)state, (void)config, (void)lanes;
 	return aqm_ecn(view) & 1 ? DUALPI2_L : DUALPI2_C;
 }
 

@@ -57,8 +57,9 @@ static inline u32 fq_wants_random(const struct fq_state *state, const struct fq_
 }
 
 static inline u32 fq_classify(struct fq_state *state, const struct fq_config *config,
-			      const struct aqm_view *view)
+			      struct aqm_lanes *lanes, const struct aqm_view *view)
 {
+	(void)lanes;
 	return flow_hash_lane(&state->hash, 0, config->queues, view);
 }
 

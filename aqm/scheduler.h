@@ -9,8 +9,8 @@
  *   2. struct X_state  of all lanes together: no pointers, fixed size, valid when zeroed;
  *   3. struct X_lane   of each lane, valid when zeroed; its first member is a struct aqm_lane;
  *   4. X_lanes(config) the number of lanes, 1 to AQM_MOST_LANES;
- *   5. X_classify(state, config, view)   the lane that the view's packet joins. The view has the
- *                      time and what is known of the packet, and a random word if
+ *   5. X_classify(state, config, lanes, view)   the lane that the view's packet joins. The view has
+ *                      the time and what is known of the packet, and a random word if
  *      X_wants_random(state, config, view) is 1;
  *   6. X_joined(state, config, lanes, number)      a packet has joined that lane
  *   7. X_next(state, config, lanes, now_ns)        the lane whose first packet is sent next, the
@@ -22,16 +22,21 @@
  *   9. X_victim(state, config, lanes, own, bytes)  the lane that loses a packet for an arrival of
  *                      `bytes` at lane `own`, which counts as if it had joined: `own`, or a lane
  *                      in which packets wait;
- *  10. AQM_SCHEDULER(x, ...) at the end, which puts all of this into one table entry.
+ *  10. if it needs them, each with the macro that makes a function for the class from it:
+ *      X_ready_ns(state)          X_next may answer AQM_NOT_YET: packets wait, and none (AQM_WAITS)
+ *                                 may be sent before this time
+ *      X_lost(state, config, lanes, view)  the view's packet, which waited in lane  (AQM_LOST)
+ *                                 view->lane, was lost in place of an arrival
+ *  11. AQM_SCHEDULER(x, ...) at the end, which puts all of this into one table entry.
  *
  * A coupled discipline is a scheduler that also judges the packets of its lanes, all with its one
  * state: its lanes have no AQMs. It defines, too,
  *
- *  11. X_arrive(state, config, lanes, view), X_depart(state, config, lanes, view): as an AQM does;
+ *  12. X_arrive(state, config, lanes, view), X_depart(state, config, lanes, view): as an AQM does;
  *      view->lane is the packet's lane;
- *  12. X_tick(state, config, lanes, view) every X_tick_interval_ns(config). What waits is in the
+ *  13. X_tick(state, config, lanes, view) every X_tick_interval_ns(config). What waits is in the
  *      lanes: the view has it only of lane 0;
- *  13. AQM_COUPLED(x) before AQM_SCHEDULER, and in that AQM_COUPLES(x).
+ *  14. AQM_COUPLED(x) before AQM_SCHEDULER, and in that AQM_COUPLES(x).
  *
  * The rules of aqm.h hold here, too: no clock, no allocation, no unbounded loop. The packets
  * themselves are stored by the world. It keeps each lane's struct aqm_lane up to date before every
@@ -45,6 +50,8 @@
 #define AQM_MOST_LANES 65536
 /* The number of no lane. */
 #define AQM_NO_LANE 0xffffffffU
+/* X_next: packets wait, but none may be sent now. */
+#define AQM_NOT_YET 0xfffffffeU
 
 /* What the world tells of a lane. */
 struct aqm_lane {
@@ -84,7 +91,20 @@ static inline void *aqm_lane_at(struct aqm_lanes *lanes, u32 number)
 
 #ifndef AQM_HOSTED
 #define AQM_COUPLED(x)
+#define AQM_WAITS(x)
+#define AQM_LOST(x)
 #else
+#define AQM_WAITS(x)                                                               \
+	static u64 x##_ready_ns_any(const void *s)                                 \
+	{                                                                          \
+		return x##_ready_ns(s);                                            \
+	}
+#define AQM_LOST(x)                                                                \
+	static void x##_lost_any(void *s, const void *c, struct aqm_lanes *lanes,  \
+				 const struct aqm_view *v)                         \
+	{                                                                          \
+		x##_lost(s, c, lanes, v);                                          \
+	}
 #define AQM_COUPLED(x)                                                             \
 	static u32 x##_arrive_among_any(void *s, const void *c, struct aqm_lanes *lanes, \
 					const struct aqm_view *v)                  \
@@ -124,9 +144,10 @@ static inline void *aqm_lane_at(struct aqm_lanes *lanes, u32 number)
 	{                                                                          \
 		return x##_wants_random(s, c, v);                                  \
 	}                                                                          \
-	static u32 x##_classify_any(void *s, const void *c, const struct aqm_view *v) \
+	static u32 x##_classify_any(void *s, const void *c, struct aqm_lanes *lanes, \
+				    const struct aqm_view *v)                      \
 	{                                                                          \
-		return x##_classify(s, c, v);                                      \
+		return x##_classify(s, c, lanes, v);                               \
 	}                                                                          \
 	static void x##_joined_any(void *s, const void *c, struct aqm_lanes *lanes, \
 				   u32 number)                                     \

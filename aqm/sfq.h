@@ -58,8 +58,9 @@ static inline u32 sfq_wants_random(const struct sfq_state *state, const struct s
 }
 
 static inline u32 sfq_classify(struct sfq_state *state, const struct sfq_config *config,
-			       const struct aqm_view *view)
+			       struct aqm_lanes *lanes, const struct aqm_view *view)
 {
+	(void)lanes;
 	return flow_hash_lane(&state->hash, config->perturbation_ns, config->queues, view);
 }
 

@@ -97,6 +97,24 @@ RED = {"min_th": 20, "max_th": 60, "max_p": 0.1, "w": 0.002}
             "pie limit 60 target 15000us tupdate 15000us alpha 2 beta 20 nobytemode "
             "no_dq_rate_estimator ecn",
         ),
+        (
+            {
+                "aqm": "pie",
+                "params": {"delay": "timestamps", "like": "linux"},
+                "scheduler": "fq",
+            },
+            "fq_pie limit 60 flows 1024 target 15000us tupdate 15000us quantum 1514 ecn_prob 10 "
+            "alpha 2 beta 20 nobytemode no_dq_rate_estimator noecn",
+        ),
+        (
+            {
+                "aqm": "cake",
+                "victim": "front",
+                "params": {"rate_bps": 8e6, "isolation": "dual_srchost", "framing": "ptm"},
+            },
+            "cake bandwidth 8000000bit diffserv3 dual-srchost rtt 100000us overhead 0 mpu 0 ptm "
+            "no-ack-filter nonat nowash no-split-gso memlimit 245760 egress",
+        ),
         ({"aqm": "codel"}, "codel limit 60 target 5000us interval 100000us noecn"),
         (
             {"aqm": "codel", "scheduler": "fq", "victim": "front"},
@@ -143,7 +161,13 @@ def test_linux_has_no_room_for_every_limit():
         ({"aqm": "blue"}, "blue has no twin in Linux: drop_tail, red"),
         ({"aqm": "red", "victim": "front"}, "victim = front must be tail"),
         ({"aqm": "drop_tail", "victim": "random"}, "victim = random must be tail or front"),
-        ({"aqm": "pie", "scheduler": "fq"}, "pie with scheduler fq has no twin"),
+        ({"aqm": "pie", "scheduler": "fq"}, "pie.like = rfc must be linux"),
+        ({"aqm": "pie", "scheduler": "drr"}, "pie with scheduler drr has no twin"),
+        ({"aqm": "cake"}, "victim = tail must be front, as in Linux's cake"),
+        (
+            {"aqm": "cake", "victim": "front", "params": {"target": 0.01}},
+            "cake.target = 0.01 must be rtt / 20 = 0.005: tc sets it",
+        ),
         ({"aqm": "gentle_red"}, "gentle_red has no twin"),
         ({"aqm": "red", "params": {"drop_function": "gentle"}}, "red.drop_function = gentle must"),
         ({"aqm": "red", "params": {"w": 1}}, "w = 1 must be a power of 1/2, as in Linux: 0.5"),

@@ -90,6 +90,7 @@ fn packets(capture: &Capture) -> impl Iterator<Item = Held> {
         id: id as u32,
         bytes: capture.bytes[id],
         flow_hash: sluice_queue::datagram_flow_hash(flow),
+        hosts: [0, 0],
         ecn: capture.ecn[id],
         dscp: capture.dscp[id],
         marked: false,

@@ -167,6 +167,7 @@ impl Engine {
             id: line.packet,
             bytes: line.view.packet_bytes,
             flow_hash: line.view.flow_hash,
+            hosts: [0, 0],
             ecn: Ecn::from_bits(line.view.traffic_class),
             dscp: line.view.traffic_class >> 2,
             marked: false,
@@ -218,13 +219,21 @@ const CATCH_UP_NS: u64 = 10_000_000;
 fn check_pace(name: &str, lines: &[Line], rate_bps: u64) -> usize {
     let (mut arrived, mut free_ns) = (HashMap::new(), lines[0].view.now_ns);
     let (mut has_dropped, mut late) = (false, 0);
-    for line in lines {
+    // true if a shaper held the packets when the link asked last
+    let mut is_held = false;
+    for (place, line) in lines.iter().enumerate() {
         let now_ns = line.view.now_ns;
         match line.event.as_str() {
             "arrive" => {
                 arrived.insert(line.packet, (now_ns, u64::from(line.view.packet_bytes)));
             }
-            "ask" => has_dropped = false,
+            "ask" => {
+                has_dropped = false;
+                let behind = lines[place + 1..].iter();
+                let mut own =
+                    behind.take_while(|line| line.event != "ask" && line.event != "arrive");
+                is_held |= !own.any(|line| line.event == "send");
+            }
             "depart" => has_dropped |= line.verdict == Some(Verdict::DropEarly),
             "send" => {
                 let (since_ns, bytes) = arrived[&line.packet];
@@ -232,6 +241,11 @@ fn check_pace(name: &str, lines: &[Line], rate_bps: u64) -> usize {
                 late += usize::from(has_dropped && ready_ns < now_ns);
                 let begin_ns = ready_ns.max(now_ns.saturating_sub(CATCH_UP_NS));
                 free_ns = begin_ns + bytes * 8_000_000_000 / rate_bps;
+                if is_held && name.starts_with("cake") {
+                    assert!(line.view.idle_since_ns >= free_ns, "{name}: {line:?}");
+                    free_ns = line.view.idle_since_ns;
+                }
+                is_held = false;
                 assert_eq!(line.view.idle_since_ns, free_ns, "{name}: {line:?}");
             }
             _ => {}

@@ -138,6 +138,9 @@ pub fn compile(program: Program, class: &Class) -> Result<Object, KernelError> {
         ("-DHAS_DEPART", has.depart),
         ("-DHAS_TICK", has.tick),
         ("-DHAS_OCCUPANCY", has.occupancy),
+        ("-DHAS_READY", has.ready),
+        ("-DHAS_LOST", has.lost),
+        ("-DWANTS_HOSTS", looks_at(functions, "source_hash")),
         ("-DWANTS_CANDIDATE", has.candidate),
         (
             "-DWANTS_FLOW",

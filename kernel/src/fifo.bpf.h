@@ -38,7 +38,8 @@ static INLINE u64 idle_since(const struct instance *instance, const struct lane 
 
 static INLINE void tick_together(struct instance *instance, u64 now_ns) {}
 
-static INLINE u32 classify(struct instance *instance, const struct waiting *arrived)
+static INLINE u32 classify(struct instance *instance, const struct waiting *arrived,
+			   struct sk_buff *skb)
 {
 	return 0;
 }
@@ -141,6 +142,15 @@ static INLINE u32 next_lane(struct instance *instance, u64 now_ns)
 {
 	return 0;
 }
+
+static INLINE u64 ready_ns(const struct instance *instance)
+{
+	return 0;
+}
+
+static INLINE void note_loss(const struct Qdisc *sch, struct instance *instance,
+			     const struct lane *lane, u32 number, const struct waiting *lost,
+			     u64 now_ns) {}
 
 static INLINE void serve(struct instance *instance, u32 number) {}
 

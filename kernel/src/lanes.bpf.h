@@ -101,6 +101,7 @@ static INLINE void begin_empty(struct instance *instance, u64 now_ns)
 	clear((u64 *)&several->state, WORDS(several->state));
 	several->serving = 0;
 	several->bytes = 0;
+	several->ready_ns = 0;
 	several->unused_count = 0;
 	several->used = 0;
 	FOR_UP_TO(fixed.lanes) {
@@ -181,20 +182,62 @@ VERIFIED_ONCE int bring_up_to_date(struct instance *instance, struct lane *lane,
 }
 #endif
 
-/* The number of the lane that a packet joins. */
-static INLINE u32 classify(struct instance *instance, const struct waiting *arrived)
+#ifdef WANTS_HOSTS
+static INLINE u32 hash_of_address(const struct in6_addr *address)
 {
-	struct OF_SCHEDULER(_state) *state = &instance->several.state.own;
-	const struct OF_SCHEDULER(_config) *config = &instance->params.scheduler.own;
+	u64 upper = address->in6_u.u6_addr32[0] ^ (u64)address->in6_u.u6_addr32[1] << 32;
+	u64 lower = address->in6_u.u6_addr32[2] ^ (u64)address->in6_u.u6_addr32[3] << 32;
+
+	return (u32)(mix(mix(upper) ^ lower) >> 32);
+}
+#endif
+
+/* Of a view, the hosts of a packet. */
+static INLINE void show_hosts(struct aqm_view *view, struct sk_buff *skb)
+{
+#ifdef WANTS_HOSTS
+	const void *header = skb->head + skb->network_header;
+
+	if (skb->protocol == PROTOCOL_IPV4) {
+		const struct iphdr *v4 =
+			bpf_rdonly_cast(header, __builtin_btf_type_id(*(struct iphdr *)0, 1));
+
+		view->source_hash = (u32)(v4->saddr * GOLDEN >> 32);
+		view->destination_hash = (u32)(v4->daddr * GOLDEN >> 32);
+	} else if (skb->protocol == PROTOCOL_IPV6) {
+		const struct ipv6hdr *v6 =
+			bpf_rdonly_cast(header, __builtin_btf_type_id(*(struct ipv6hdr *)0, 1));
+
+		view->source_hash = hash_of_address(&v6->saddr);
+		view->destination_hash = hash_of_address(&v6->daddr);
+	}
+#endif
+}
+
+/* The lane of the view's packet. */
+VERIFIED_ONCE u32 choose_lane(struct instance *instance, const struct aqm_view *view)
+{
+	if (!instance || !view)
+		return AQM_NO_LANE;
+	return OF_SCHEDULER(_classify)(&instance->several.state.own,
+				       &instance->params.scheduler.own, lanes_of(instance), view);
+}
+
+/* The number of the lane that a packet joins. */
+static INLINE u32 classify(struct instance *instance, const struct waiting *arrived,
+			   struct sk_buff *skb)
+{
 	struct aqm_view view = { .now_ns = arrived->since_ns };
 
 	show(&view, instance, arrived);
 	view.ecn_capable = 0;	/* as in the engine: not yet known */
-	if (OF_SCHEDULER(_wants_random)(state, config, &view)) {
+	show_hosts(&view, skb);
+	if (OF_SCHEDULER(_wants_random)(&instance->several.state.own,
+					&instance->params.scheduler.own, &view)) {
 		view.random = draw_more(instance);
 		log(instance, HAPPENED_SALT, 0, 0, 0, 0, &view);
 	}
-	return OF_SCHEDULER(_classify)(state, config, &view);
+	return choose_lane(instance, &view);
 }
 
 static INLINE struct lane *lane_for(const struct Qdisc *sch, struct instance *instance,
@@ -230,10 +273,39 @@ static INLINE void serve(struct instance *instance, u32 number)
 /* Returns the number of the lane that sends next, or AQM_NO_LANE. */
 VERIFIED_ONCE u32 next_lane(struct instance *instance, u64 now_ns)
 {
+	struct OF_SCHEDULER(_state) *state;
+	u32 number;
+
 	if (!instance)
 		return AQM_NO_LANE;
-	return OF_SCHEDULER(_next)(&instance->several.state.own, &instance->params.scheduler.own,
-				   lanes_of(instance), now_ns);
+	state = &instance->several.state.own;
+	number = OF_SCHEDULER(_next)(state, &instance->params.scheduler.own, lanes_of(instance),
+				     now_ns);
+	instance->several.ready_ns = 0;
+#ifdef HAS_READY
+	if (number == AQM_NOT_YET)
+		instance->several.ready_ns = OF_SCHEDULER(_ready_ns)(state);
+#endif
+	return number;
+}
+
+static INLINE u64 ready_ns(const struct instance *instance)
+{
+	return instance->several.ready_ns;
+}
+
+/* Tells the scheduler of a packet that was lost in place of an arrival. */
+static INLINE void note_loss(const struct Qdisc *sch, struct instance *instance,
+			     const struct lane *lane, u32 number, const struct waiting *lost,
+			     u64 now_ns)
+{
+#ifdef HAS_LOST
+	struct aqm_view view = look(sch, instance, lane, number, now_ns);
+
+	show(&view, instance, lost);
+	OF_SCHEDULER(_lost)(&instance->several.state.own, &instance->params.scheduler.own,
+			    lanes_of(instance), &view);
+#endif
 }
 
 /*

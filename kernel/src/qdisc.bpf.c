@@ -7,7 +7,8 @@
  * Given by the compiler's command line: HEADER (the AQM's file), AQM (its name), SHA256 (of all
  * text), HAS_DEPART, HAS_TICK, HAS_OCCUPANCY if the AQM has these functions, WANTS_CANDIDATE,
  * WANTS_FLOW if the hash of a packet's flow is used, WANTS_TRAFFIC_CLASS if its DSCP or ECN
- * codepoint is, LOGS, and with a scheduler SCHEDULER_HEADER (its file) and SCHEDULER (its name). A
+ * codepoint is, WANTS_HOSTS if the hashes of its hosts are, HAS_READY if its scheduler shapes,
+ * HAS_LOST if it is told of losses, LOGS, and with a scheduler SCHEDULER_HEADER (its file) and SCHEDULER (its name). A
  * coupled discipline is both AQM and scheduler, and COUPLED is defined.
  *
  * A kind of qdisc serves up to INSTANCES interfaces. Each has an entry of `instances`, with AQMs
@@ -108,6 +109,7 @@ static INLINE u32 lose(struct Qdisc *sch, struct instance *instance, u32 number,
 	if (!victim)
 		return 0;
 	tell(sch, instance, lane, number, &lost, now_ns, -1);
+	note_loss(sch, instance, lane, number, &lost, now_ns);
 	log_time(instance, HAPPENED_LOSE, number, lost.packet, index, why, now_ns, 0);
 	tell_loss(sch, instance, lost.bytes);
 	bpf_qdisc_skb_drop(victim, to_free);
@@ -179,7 +181,7 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	arrived.flow_hash = bpf_skb_get_hash(skb);
 #endif
 	arrived.traffic_class = traffic_class(instance, skb);
-	number = classify(instance, &arrived);
+	number = classify(instance, &arrived, skb);
 	lane = lane_for(sch, instance, number, now_ns);
 	tell_arrival(instance, skb, arrived.bytes);
 	arrived.packet = (u32)instance->counts.arrivals;
@@ -330,7 +332,7 @@ SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
 #if defined(HAS_DEPART) || defined(SCHEDULER)
 	if (!skb) {
 		FOR_UP_TO(fixed.places) {
-			if (!sch->q.qlen)
+			if (!sch->q.qlen || ready_ns(instance))
 				break;
 			skb = leave(sch, instance, now_ns);
 			if (skb)
@@ -341,6 +343,10 @@ SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
 	if (skb) {
 		instance->just_now_ns = now_ns;
 		bpf_qdisc_bstats_update(sch, skb);
+	} else if (ready_ns(instance)) {
+		/* until then the link has nothing to send: it is not late */
+		instance->free_ns = ready_ns(instance);
+		ask_again(sch, instance, ready_ns(instance));
 	}
 	return skb;
 }

@@ -43,6 +43,17 @@ struct qdisc_skb_cb {
 struct iphdr {
 	u8 ihl : 4, version : 4;
 	u8 tos;
+	u32 saddr, daddr;
+} FOUND_BY_LIBBPF;
+
+struct in6_addr {
+	union {
+		u32 u6_addr32[4];
+	} in6_u;
+} FOUND_BY_LIBBPF;
+
+struct ipv6hdr {
+	struct in6_addr saddr, daddr;
 } FOUND_BY_LIBBPF;
 
 /* what tcx programs see of a packet (linux/bpf.h) */

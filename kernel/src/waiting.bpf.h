@@ -12,6 +12,7 @@
  *   event
  * - put(), index_at_random(), place_of(), take(): the packets of a lane
  * - victim_lane(): the lane that loses a packet when the buffer is full
+ * - ready_ns(): before which a shaper holds all packets, 0 if none does; note_loss(): tells it
  * - next_lane(), serve(), sent(), end_service(), fall_idle(): for the link
  * - begin_aqms(), begin_empty(): start of an instance; retune_aqms(): other settings
  * - tick_together(): the ticks of a coupled discipline

@@ -52,6 +52,10 @@ pub struct Functions {
     pub tick: bool,
     /// `X_occupancy`.
     pub occupancy: bool,
+    /// `X_ready_ns`, of a scheduler or coupled discipline that shapes.
+    pub ready: bool,
+    /// `X_lost`, of one that is told of losses.
+    pub lost: bool,
     /// Not a function: the view of an arrival shows a candidate.
     pub candidate: bool,
 }
@@ -189,6 +193,8 @@ impl Class {
             depart: self.code.depart.is_some() || self.is_coupled(),
             tick: self.code.tick.is_some() || self.is_coupled(),
             occupancy: self.code.occupancy.is_some(),
+            ready: self.code.ready_ns.is_some(),
+            lost: self.code.lost.is_some(),
             candidate: self.code.wants_candidate != 0,
         }
     }

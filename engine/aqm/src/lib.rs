@@ -44,7 +44,7 @@ pub use nearest::nearest;
 pub use params::{ONE, Param, ParamError, Scale, Value};
 #[cfg(unix)]
 pub use program::end_programs;
-pub use scheduler::Scheduler;
+pub use scheduler::{Next, Scheduler};
 pub use source::{AnyAqm, AqmSource};
 
 /// A time (ns), or the number of a slot, that never comes.

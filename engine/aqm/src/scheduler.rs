@@ -7,8 +7,20 @@ use crate::{
     params::ONE,
 };
 
-/// The number of no lane: `AQM_NO_LANE`.
+/// The numbers of no lane: `AQM_NO_LANE` and `AQM_NOT_YET`.
 const NO_LANE: u32 = u32::MAX;
+const NOT_YET: u32 = NO_LANE - 1;
+
+/// Which lane may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The first packet of this one.
+    Lane(usize),
+    /// No packet waits; or the turns of a call were not enough.
+    None,
+    /// Packets wait, and none may be sent before this time, ns.
+    NotBefore(u64),
+}
 
 /// A scheduler or a coupled discipline with its state and its lanes. `aqm/scheduler.h` says what each function does.
 pub struct Scheduler {
@@ -90,7 +102,7 @@ impl Scheduler {
             if wants_random(state, config, &raw const view) != 0 {
                 view.random = random();
             }
-            classify(state, config, &raw const view)
+            classify(state, config, &mut self.all(), &raw const view)
         };
         lane as usize
     }
@@ -103,13 +115,20 @@ impl Scheduler {
         unsafe { joined(state, config, &mut self.all(), lane as u32) }
     }
 
-    /// Returns the lane whose first packet is sent next; `None`: no lane can send.
-    pub fn next(&mut self, now_ns: u64) -> Option<usize> {
+    /// Returns the lane whose first packet is sent next.
+    pub fn next(&mut self, now_ns: u64) -> Next {
         let next = self.code.next.expect("AQM_SCHEDULER sets it");
         let (state, config) = (self.state.as_mut_ptr().cast(), self.config());
         // SAFETY: state, config and lanes are this class's own.
-        let lane = unsafe { next(state, config, &mut self.all(), now_ns) };
-        (lane != NO_LANE).then_some(lane as usize)
+        match unsafe { next(state, config, &mut self.all(), now_ns) } {
+            NO_LANE => Next::None,
+            NOT_YET => {
+                let ready_ns = self.code.ready_ns.expect("AQM_WAITS sets it");
+                // SAFETY: the state is this class's own.
+                Next::NotBefore(unsafe { ready_ns(state) })
+            }
+            lane => Next::Lane(lane as usize),
+        }
     }
 
     /// Notes that the first packet of the lane that [`Self::next`] returned was sent.
@@ -126,6 +145,21 @@ impl Scheduler {
         let (state, config) = (self.state.as_mut_ptr().cast(), self.config());
         // SAFETY: state, config and lanes are this class's own.
         unsafe { victim(state, config, &mut self.all(), own as u32, bytes) as usize }
+    }
+
+    /// Notes that the view's packet, which waited in the view's lane, was lost in place of an arrival.
+    #[inline]
+    pub fn lost(&mut self, view: &View) {
+        if let Some(lost) = self.code.lost {
+            let (state, config) = (self.state.as_mut_ptr().cast(), self.config());
+            // SAFETY: state, config and lanes are this class's own.
+            unsafe { lost(state, config, &mut self.all(), view) }
+        }
+    }
+
+    /// True if it is told of what is lost.
+    pub fn watches_losses(&self) -> bool {
+        self.code.lost.is_some()
     }
 
     /// True if it judges the packets itself, as a coupled discipline; only then may the functions

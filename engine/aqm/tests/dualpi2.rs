@@ -1,7 +1,7 @@
 //! DualPI2: lanes, controller, coupling, step, ramp, overload and scheduler, against closed forms and
 //! an oracle in floating point.
 
-use sluice_aqm::{Configured, LaneView, ONE, Scheduler, Value, Verdict, View, coupled};
+use sluice_aqm::{Configured, LaneView, Next, ONE, Scheduler, Value, Verdict, View, coupled};
 
 const MS: u64 = 1_000_000;
 const C: u32 = 0;
@@ -205,7 +205,9 @@ fn shares(queue: &mut Scheduler, count: usize, bytes: [u32; 2]) -> (usize, [usiz
         head(queue, lane, Some(0));
     }
     for number in 0..count {
-        let lane = queue.next(number as u64 * MS).unwrap();
+        let Next::Lane(lane) = queue.next(number as u64 * MS) else {
+            panic!("packets wait");
+        };
         queue.sent(lane, bytes[lane]);
         of_c += usize::from(lane == C as usize);
         waits[lane] = 0;
@@ -247,12 +249,16 @@ fn a_time_shifted_fifo_sends_the_oldest_with_an_advantage_for_l() {
     head(&mut queue, L, Some(70 * MS));
     for (since_ns, lane) in [(20 * MS, L), (20 * MS - 1, C), (90 * MS, L)] {
         head(&mut queue, C, Some(since_ns));
-        assert_eq!(queue.next(100 * MS), Some(lane as usize), "{since_ns}");
+        assert_eq!(
+            queue.next(100 * MS),
+            Next::Lane(lane as usize),
+            "{since_ns}"
+        );
     }
     head(&mut queue, L, None);
-    assert_eq!(queue.next(100 * MS), Some(C as usize));
+    assert_eq!(queue.next(100 * MS), Next::Lane(C as usize));
     head(&mut queue, C, None);
-    assert_eq!(queue.next(100 * MS), None);
+    assert_eq!(queue.next(100 * MS), Next::None);
 }
 
 #[test]

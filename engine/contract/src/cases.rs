@@ -78,7 +78,7 @@ impl Case {
     /// which ticks may be, so that no event is at the end.
     pub fn slots(&self) -> u64 {
         let last = self.arrivals.last().map_or(0, |arrival| arrival.slot);
-        (last + silence()).next_multiple_of(1024) + 10
+        (last + FOR_A_SHAPER * silence()).next_multiple_of(1024) + 10
     }
 }
 
@@ -87,8 +87,12 @@ fn silence() -> u64 {
     (u64::from(LIMIT) + 2) * 4 * SLOTS_PER_UNIT
 }
 
-/// Draws bursts with loads between a half and five times the link's rate, each followed by silence.
-fn arrivals(bursts: usize, random: &mut Stream) -> Arc<[Arrival]> {
+/// How many times as long a shaper needs as the link.
+const FOR_A_SHAPER: u64 = 2;
+
+/// Draws bursts with loads between a half and five times the link's rate, each followed by so many times
+/// the silence that the link needs.
+fn arrivals(bursts: usize, silences: u64, random: &mut Stream) -> Arc<[Arrival]> {
     let (mut unit, mut arrivals) = (0, Vec::new());
     let mut draw = |count: u64| random.next_u64() % count;
     for _ in 0..bursts {
@@ -114,13 +118,16 @@ fn arrivals(bursts: usize, random: &mut Stream) -> Arc<[Arrival]> {
                 });
             }
         }
-        unit += silence() / SLOTS_PER_UNIT + 1;
+        unit += silences * silence() / SLOTS_PER_UNIT + 1;
     }
     arrivals.into()
 }
 
 /// Parameters for a link that needs about 0.3 s for a packet, with a buffer of 12 packets.
-const NEAR: [(&str, f64); 25] = [
+const NEAR: [(&str, f64); 29] = [
+    // half the link's
+    ("rate_bps", 4000.0),
+    ("rtt", 1.0),
     ("min_th", 2.0),
     ("max_th", 8.0),
     ("max_p", 0.3),
@@ -146,6 +153,8 @@ const NEAR: [(&str, f64); 25] = [
     ("step", 0.6),
     ("range", 2.0),
     ("mtu_bytes", 250.0),
+    ("p_inc", 0.1),
+    ("p_dec", 0.02),
 ];
 
 /// Returns the AQM with those parameters of `NEAR` that it has and accepts, and with these words.
@@ -192,16 +201,22 @@ pub fn long(class: &'static Class, bursts: usize) -> Case {
             ecn: true,
         },
         scheduler: None,
-        arrivals: arrivals(bursts, &mut stream(1, "arrivals", 0)),
+        arrivals: arrivals(bursts, 1, &mut stream(1, "arrivals", 0)),
         seed: 1,
     }
 }
 
-/// Words of the parameters of coupled disciplines.
-pub const COUPLED: [&[(&str, &str)]; 3] = [
-    &[],
-    &[("like", "rfc")],
-    &[("order", "shifted"), ("overload", "overflow")],
+/// Coupled disciplines with words of their parameters.
+pub const COUPLED: [(&str, &[(&str, &str)]); 6] = [
+    ("dualpi2", &[]),
+    ("dualpi2", &[("like", "rfc")]),
+    ("dualpi2", &[("order", "shifted"), ("overload", "overflow")]),
+    ("cake", &[("diffserv", "besteffort")]),
+    (
+        "cake",
+        &[("diffserv", "besteffort"), ("isolation", "flowblind")],
+    ),
+    ("cake", &[("diffserv", "diffserv4"), ("isolation", "flows")]),
 ];
 
 /// Returns every case, one AQM after the other, then those of coupled disciplines.
@@ -210,8 +225,10 @@ pub fn cases() -> impl Iterator<Item = Case> {
 }
 
 fn of_coupled() -> impl Iterator<Item = Case> {
-    let aqms = coupled().iter();
-    let aqms = aqms.flat_map(|class| COUPLED.map(|words| near(class, words)));
+    let aqms = COUPLED.iter().map(|(name, words)| {
+        let class = coupled().iter().find(|class| class.name == *name);
+        near(class.expect("a coupled discipline"), words)
+    });
     aqms.flat_map(|aqm| {
         let victims = [Victim::Tail, Victim::Front, Victim::Random];
         victims
@@ -227,7 +244,7 @@ fn of_coupled() -> impl Iterator<Item = Case> {
                     ecn: true,
                 },
                 scheduler: Some(aqm.clone()),
-                arrivals: arrivals(BURSTS, &mut stream(seed, "arrivals", 0)),
+                arrivals: arrivals(BURSTS, FOR_A_SHAPER, &mut stream(seed, "arrivals", 0)),
                 seed,
             })
     })
@@ -263,7 +280,7 @@ fn of_aqms() -> impl Iterator<Item = Case> {
                     aqm,
                     discipline,
                     scheduler,
-                    arrivals: arrivals(BURSTS, &mut stream(seed, "arrivals", 0)),
+                    arrivals: arrivals(BURSTS, 1, &mut stream(seed, "arrivals", 0)),
                     seed,
                 }
             })

@@ -86,7 +86,8 @@ impl Link<'_> {
         let interval_ns = queue.tick_interval_ns();
         let mut tick_ns = interval_ns.unwrap_or(NEVER);
         let mut arrivals = arrivals.peekable();
-        let mut free_ns = NEVER;
+        // when the link is free, or, if it is, when it asks again
+        let (mut free_ns, mut is_busy) = (NEVER, false);
         loop {
             let arrival_ns = arrivals.peek().map_or(NEVER, |(time_ns, _)| *time_ns);
             let now_ns = tick_ns.min(free_ns).min(arrival_ns);
@@ -99,15 +100,19 @@ impl Link<'_> {
                 continue;
             }
             if now_ns == free_ns {
-                free_ns = NEVER;
+                is_busy = false;
             } else if let Some((_, packet)) = arrivals.next() {
                 queue.arrive(now_ns, packet, &mut random, &mut observer);
             }
-            if free_ns == NEVER {
+            if !is_busy {
                 let next = queue.depart(now_ns, &mut random, &mut observer);
-                free_ns = next.map_or(NEVER, |next| {
-                    now_ns + u64::from(next.packet.bytes) * 8_000_000_000 / self.rate_bps
-                });
+                is_busy = next.is_some();
+                free_ns = match next {
+                    Some(next) => {
+                        now_ns + u64::from(next.packet.bytes) * 8_000_000_000 / self.rate_bps
+                    }
+                    None => queue.ready_ns().unwrap_or(NEVER),
+                };
             }
         }
     }

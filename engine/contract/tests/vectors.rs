@@ -85,8 +85,8 @@ fn each_aqm_is_asked_all_that_it_can_answer() {
         }
         seen.extend(found.into_keys());
     }
-    // six verdicts on arrivals; admissions, early drops and marks on departures; tick, join, leave
-    assert_eq!(seen.len(), 6 + 3 + 3, "{seen:?}");
+    // six verdicts on arrivals; admissions, early and forced drops and marks on departures; tick, join, leave
+    assert_eq!(seen.len(), 6 + 4 + 3, "{seen:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, io::Write, sync::Arc};
 
-use sluice_aqm::{AqmSource, all, coupled};
+use sluice_aqm::{AqmSource, Value, all, coupled};
 use sluice_contract::{Arrival, COUPLED, Case, SLOT_NS, SLOTS_PER_UNIT, UNIT_BYTES, cases, log};
 use sluice_network::{Group, Link, NEVER, PortPlan, Recording, Replay, Source, Topology};
 use sluice_queue::{DecisionLog, columns};
@@ -131,6 +131,12 @@ fn count<'a>(log: &'a str, counts: &mut BTreeMap<(&'a str, &'a str), usize>) {
     }
 }
 
+/// True if its lanes are chosen by DSCP, which packets of the slotted world do not have.
+fn looks_at_dscp(case: &Case) -> bool {
+    let mut values = case.aqm.values();
+    values.any(|(name, value)| name == "diffserv" && value != Value::Word("besteffort".into()))
+}
+
 #[test]
 fn every_world_decides_alike() {
     let (mut combinations, mut decisions) = (0, 0);
@@ -139,6 +145,9 @@ fn every_world_decides_alike() {
     let logs: Vec<_> = cases().map(|case| (log(&case), case)).collect();
     for (expected, case) in &logs {
         for (name, world) in WORLDS {
+            if name == "slotted" && looks_at_dscp(case) {
+                continue;
+            }
             let mut found = world(case);
             let mut expected = Cow::from(expected);
             if name == "slotted" {
@@ -169,7 +178,7 @@ fn every_world_decides_alike() {
          decisions each in the plain link and {} worlds, no difference: {counts:?}",
         WORLDS.len()
     );
-    let of_coupled = coupled().len() * COUPLED.len() * 3;
+    let of_coupled = COUPLED.len() * 3;
     assert_eq!(combinations, all().len() * 3 * 2 * 2 * 4 + of_coupled);
     // every event is frequent, and every AQM except drop-tail drops or marks by itself
     for (event, verdict) in [

@@ -408,7 +408,9 @@ impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
             since_ns,
         }) = next
         else {
-            self.events.set(event, NEVER);
+            let ready_ns = port.queue.ready_ns();
+            let again = ready_ns.map_or(NEVER, |ready_ns| self.clock.ticks(ready_ns));
+            self.events.set(event, again);
             return;
         };
         port.busy = true;

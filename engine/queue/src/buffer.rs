@@ -284,6 +284,10 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         if told {
             self.aqms.as_mut()[lane].occupancy(from.view(), -1);
         }
+        if self.schedule.watches_losses() {
+            from.show_loss(now_ns, &victim, held_bytes);
+            self.schedule.lost(from.view());
+        }
         observer.note(now_ns, lane, Event::Leave(index, told.then(|| from.view())));
         observer.note(now_ns, lane, Event::LoseLeft(why));
         observer.lost(victim, why);

@@ -179,6 +179,11 @@ impl<P: Packet> Lane<P> {
         self.wants.occupancy
     }
 
+    /// Makes the view of a packet that waited and is lost.
+    pub fn show_loss(&mut self, now_ns: u64, packet: &P, buffer_bytes: u64) {
+        self.show(now_ns, packet, buffer_bytes, 0);
+    }
+
     #[inline]
     pub fn push(&mut self, now_ns: u64, packet: P) {
         self.waiting.push(Waiting {

@@ -3,7 +3,8 @@
 //!
 //! The link gives every packet to [`Queue::arrive`], and whenever it is free it sends the packet
 //! that [`Queue::depart`] returns. It must also call `depart` at the end of each transmission: if
-//! that returns `None`, the queue knows that the link is idle.
+//! that returns `None`, the queue knows that the link is idle. A queue that shapes may hold packets until
+//! [`Queue::ready_ns`].
 
 mod ahead;
 mod buffer;

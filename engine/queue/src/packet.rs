@@ -14,6 +14,12 @@ pub trait Packet: Copy + Default {
     /// ECN codepoint.
     fn traffic_class(&self) -> u8;
 
+    /// Returns hashes of the hosts that send it and get it; 0 if the world knows none.
+    #[inline]
+    fn hosts(&self) -> [u32; 2] {
+        [0, 0]
+    }
+
     /// Returns its ECN codepoint.
     #[inline]
     fn ecn(&self) -> Ecn {

@@ -181,6 +181,14 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         }
     }
 
+    /// Returns the time before which no packet may be sent, ns, if [`Queue::depart`] returned `None`
+    /// though packets wait: a shaper holds them. An idle link must call it again then, and at each
+    /// arrival.
+    #[inline]
+    pub fn ready_ns(&self) -> Option<u64> {
+        with_buffer!(&self.0, buffer => buffer.schedule.ready_ns())
+    }
+
     /// Returns the packet that the link must send next, with the time since which it waited. The
     /// link calls this whenever it is free, so also at the end of each transmission.
     ///

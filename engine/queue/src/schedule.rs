@@ -1,6 +1,6 @@
 //! Chooses the lane that a packet joins, the lane that sends next, and who judges packets.
 
-use sluice_aqm::{Aqm, Configured, LaneView, Scheduler, Verdict, View};
+use sluice_aqm::{Aqm, Configured, LaneView, Next, Scheduler, Verdict, View};
 
 use crate::{
     lane::{Lane, Wants},
@@ -33,8 +33,22 @@ pub trait Schedule {
     fn leave<P: Packet>(&mut self, number: usize, lane: &Lane<P>, bytes: u32);
 
     /// Returns the lane whose head may be sent now, the same until `send` or until its head
-    /// changes; `None` if no packet waits.
+    /// changes; `None` if no packet waits, or none may be sent before `ready_ns`.
     fn next<P: Packet>(&mut self, now_ns: u64, lanes: &[Lane<P>]) -> Option<usize>;
+
+    /// Returns the time before which `next`, which returned `None`, has no packet that may be sent, ns;
+    /// `None` if none waits.
+    fn ready_ns(&self) -> Option<u64> {
+        None
+    }
+
+    /// True if `lost` does anything.
+    fn watches_losses(&self) -> bool {
+        false
+    }
+
+    /// Notes that the packet of a lane's view, which waited there, was lost in place of an arrival.
+    fn lost(&mut self, _: &View) {}
 
     /// Notes that the link sends a packet of the lane that `next` returned.
     fn send(&mut self, lane: usize, bytes: u32);
@@ -137,6 +151,7 @@ impl Schedule for Fifo {
 pub struct Several {
     scheduler: Scheduler,
     served: usize,
+    ready_ns: Option<u64>,
     /// Packets and bytes in all lanes together.
     packets: u32,
     bytes: u64,
@@ -147,6 +162,7 @@ impl Several {
         Self {
             scheduler: Scheduler::start(scheduler),
             served: 0,
+            ready_ns: None,
             packets: 0,
             bytes: 0,
         }
@@ -187,10 +203,13 @@ impl Schedule for Several {
         packet: &impl Packet,
         random: &mut impl FnMut() -> u64,
     ) -> usize {
+        let [source_hash, destination_hash] = packet.hosts();
         let view = View {
             now_ns,
             packet_bytes: packet.bytes(),
             flow_hash: packet.flow_hash(),
+            source_hash,
+            destination_hash,
             traffic_class: packet.traffic_class(),
             ..View::default()
         };
@@ -211,13 +230,31 @@ impl Schedule for Several {
     }
 
     fn next<P: Packet>(&mut self, now_ns: u64, _: &[Lane<P>]) -> Option<usize> {
+        self.ready_ns = None;
         loop {
-            // a call gives a bounded number of turns, which may not be enough for a large packet
-            let next = self.scheduler.next(now_ns);
-            if next.is_some() || self.packets == 0 {
-                return next;
+            match self.scheduler.next(now_ns) {
+                Next::Lane(lane) => return Some(lane),
+                Next::NotBefore(ready_ns) => {
+                    self.ready_ns = Some(ready_ns);
+                    return None;
+                }
+                Next::None if self.packets == 0 => return None,
+                // a call gives a bounded number of turns, which may not be enough for a large packet
+                Next::None => {}
             }
         }
+    }
+
+    fn ready_ns(&self) -> Option<u64> {
+        self.ready_ns
+    }
+
+    fn watches_losses(&self) -> bool {
+        self.scheduler.watches_losses()
+    }
+
+    fn lost(&mut self, view: &View) {
+        self.scheduler.lost(view);
     }
 
     fn send(&mut self, lane: usize, bytes: u32) {

@@ -312,7 +312,9 @@ impl Discipline {
     pub fn unfit(&self, queue: &Queue) -> Option<String> {
         let coupled = self.configured().filter(|aqm| aqm.class().is_coupled())?;
         let (name, lanes) = (&coupled.class().name, Lanes::lanes_of(&coupled));
-        if queue.limit < lanes {
+        // queues that flows are spread over by a hash are never all in use
+        let is_hashed = (coupled.class().params.iter()).any(|param| param.name == "queues");
+        if queue.limit < lanes && !is_hashed {
             return Some(format!(
                 "limit = {} must be at least {lanes}, the number of queues of {name} (packets)",
                 queue.limit

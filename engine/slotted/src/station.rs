@@ -31,6 +31,8 @@ pub struct Station<A, S, Q, O> {
     serving: Serving,
     /// Slot in which the service ends; `NEVER` while the server is idle.
     pub(crate) completion: u64,
+    /// Slot in which an idle server asks the queue again; `NEVER` if it does not.
+    ready: u64,
     pub(crate) arriving: Packet,
     /// The queue's length, packets, since slot `counted`; earlier slots are in the tally.
     waiting: usize,
@@ -72,6 +74,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
             slot_ns,
             serving: Serving::default(),
             completion: NEVER,
+            ready: NEVER,
             waiting: 0,
             counted: 0,
             idle_counted: 0,
@@ -163,7 +166,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
     /// Runs to the end of slot `end - 1`, one event after the other.
     fn run_events(&mut self, end: u64) {
         loop {
-            let now = self.completion.min(self.arriving.slot);
+            let now = self.completion.min(self.ready).min(self.arriving.slot);
             if now >= end {
                 break;
             }
@@ -171,6 +174,8 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
             self.tick_until(now_ns);
             if self.completion == now {
                 self.complete(now);
+            } else if self.ready == now {
+                self.count_idle(now);
             } else {
                 if self.completion == NEVER {
                     self.count_idle(now);
@@ -240,6 +245,8 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
         let random = &mut self.random;
         let mut word = || random.next_u64();
         let next = self.queue.depart(now_ns, &mut word, &mut self.observer);
+        let ready_ns = self.queue.ready_ns();
+        self.ready = ready_ns.map_or(NEVER, |ready_ns| ready_ns.div_ceil(self.slot_ns));
         if let Some(next) = next {
             let packet = next.packet;
             self.completion = self.server.completion(now, packet.bytes);

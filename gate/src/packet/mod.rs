@@ -3,8 +3,10 @@
 pub mod ecn;
 pub mod flows;
 
+use std::net::IpAddr;
+
 use sluice_ecn::Ecn;
-use sluice_queue::Packet;
+use sluice_queue::{Packet, hash_of};
 
 /// A packet that the gate holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,12 +17,25 @@ pub struct Held {
     pub bytes: u32,
     /// Hash of what identifies its flow.
     pub flow_hash: u32,
+    /// Hashes of the hosts that send it and get it; 0 if its header cannot be read.
+    pub hosts: [u32; 2],
     /// ECN codepoint, CE if the queue has marked it; Not-ECT if its header cannot be changed.
     pub ecn: Ecn,
     /// Differentiated services codepoint.
     pub dscp: u8,
     /// True if the queue has marked it.
     pub marked: bool,
+}
+
+/// Returns the hash of a host.
+pub fn host_hash(address: IpAddr) -> u32 {
+    match address {
+        IpAddr::V4(address) => hash_of(address.to_bits().into()),
+        IpAddr::V6(address) => {
+            let bits = address.to_bits();
+            hash_of((bits >> 64) as u64 ^ hash_of(bits as u64) as u64)
+        }
+    }
 }
 
 impl Packet for Held {
@@ -30,6 +45,10 @@ impl Packet for Held {
 
     fn flow_hash(&self) -> u32 {
         self.flow_hash
+    }
+
+    fn hosts(&self) -> [u32; 2] {
+        self.hosts
     }
 
     fn traffic_class(&self) -> u8 {

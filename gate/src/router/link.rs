@@ -45,6 +45,8 @@ pub struct Link<P> {
     random: Stream,
     /// End of the transmission in progress.
     sending: Option<Ticks>,
+    /// When an idle link asks the queue again, whose shaper holds packets.
+    ready: Option<Ticks>,
     /// Packets that were sent or are in transmission, and when they leave the link.
     on_way: VecDeque<(Ticks, P)>,
     tick: Option<Tick>,
@@ -68,6 +70,7 @@ impl<P: Packet> Link<P> {
             clock,
             random,
             sending: None,
+            ready: None,
             on_way: VecDeque::new(),
             tick: None,
             change: None,
@@ -155,14 +158,19 @@ impl<P: Packet> Link<P> {
     /// Returns when something is due next, ns; `None` if nothing is pending.
     pub fn due_ns(&self) -> Option<u64> {
         let out = self.on_way.front().map_or(NEVER, |(out, _)| *out);
-        let due = out.min(self.sending.unwrap_or(NEVER)).min(self.tick_due());
+        let due = out.min(self.end()).min(self.tick_due());
         let due = due.min(self.change.map_or(NEVER, |change| change.due));
         (due < NEVER).then(|| self.clock.ns(due))
     }
 
-    /// True if packets are in transmission or on their way; packets wait only then.
+    /// True if packets are in transmission, on their way, or held by a shaper; packets wait only then.
     pub fn is_busy(&self) -> bool {
-        !self.on_way.is_empty()
+        !self.on_way.is_empty() || self.ready.is_some()
+    }
+
+    /// When the transmission ends, or an idle link asks its queue again; `NEVER` if neither.
+    fn end(&self) -> Ticks {
+        self.sending.or(self.ready).unwrap_or(NEVER)
     }
 
     /// Processes everything that is due by `now_ns`.
@@ -194,8 +202,12 @@ impl<P: Packet> Link<P> {
         let random = &mut || self.random.next_u64();
         let mut dropped = Vec::new();
         let observer = &mut |packet, _| dropped.push(packet);
-        while let Some(waiting) = self.queue.depart(now_ns, random, observer) {
-            held.push(waiting.packet);
+        let mut at_ns = Some(now_ns);
+        while let Some(now_ns) = at_ns {
+            while let Some(waiting) = self.queue.depart(now_ns, random, observer) {
+                held.push(waiting.packet);
+            }
+            at_ns = self.queue.ready_ns();
         }
         held.append(&mut dropped);
         held
@@ -226,7 +238,7 @@ impl<P: Packet> Link<P> {
     /// world.
     fn go_on(&mut self, until: Ticks, announced: u64, outlet: &mut impl Outlet<P>) {
         loop {
-            let end = self.sending.unwrap_or(NEVER);
+            let end = self.end();
             let next = [self.tick, self.change].into_iter().flatten();
             if let Some(next) = next.min_by_key(Tick::order)
                 && next.due <= end
@@ -258,7 +270,9 @@ impl<P: Packet> Link<P> {
         let now_ns = self.clock.ns(now);
         self.measures.hold(now_ns, self.packets());
         let random = &mut || self.random.next_u64();
-        let Some(Waiting { packet, since_ns }) = self.queue.depart(now_ns, random, outlet) else {
+        let next = self.queue.depart(now_ns, random, outlet);
+        self.ready = (self.queue.ready_ns()).map(|ready_ns| self.clock.ticks(ready_ns));
+        let Some(Waiting { packet, since_ns }) = next else {
             return;
         };
         let bytes = packet.bytes().saturating_add(self.settings.overhead_bytes);

@@ -14,7 +14,7 @@ use sluice_random::stream;
 
 use crate::{
     backends::{Backend, Fate, Incoming},
-    packet::{Held, ecn::set_ce, flows::Flows},
+    packet::{Held, ecn::set_ce, flows::Flows, host_hash},
     router::{
         data_plane::DataPlane,
         link::{Link, Outlet, held},
@@ -232,6 +232,7 @@ impl RunningLink {
             id,
             bytes,
             flow_hash: read.map_or(0, |packet| packet.flow),
+            hosts: read.map_or([0, 0], |packet| packet.addresses.map(host_hash)),
             ecn,
             dscp: read.map_or(0, |packet| packet.dscp),
             marked: false,

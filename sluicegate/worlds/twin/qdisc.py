@@ -19,7 +19,7 @@ from sluicegate.scenario import (
 from sluicegate.worlds.real.refusals import of_discipline
 
 _BUILT_IN = ("pfifo", "bfifo", "pfifo_head_drop", "fq_codel")
-_TWINS = "drop_tail, red, ared, pie, codel, choke; codel with fq; drop_tail with sfq"
+_TWINS = "drop_tail, red, ared, pie, codel, choke, cake; codel and pie with fq; drop_tail with sfq"
 # by AQM, the parameters that a qdisc has by another name or not at all, at what it does
 _FIXED: Mapping[str, Mapping[str, Value]] = {
     "red": {
@@ -43,6 +43,8 @@ _FIXED: Mapping[str, Mapping[str, Value]] = {
     "pie": {"max_burst": 0.15, "mark_ecnth": 0.1},
     "codel": {"ce_threshold": 0.0},
     "choke": {},
+    # an Ethernet's largest packet
+    "cake": {"queues": 1024, "mtu_bytes": 1514},
     "drop_tail": {},
 }
 _PIE_SCALE = 16
@@ -54,6 +56,8 @@ _RED_BITS = 32
 _SFQ_DEPTH = 127
 # of fq_codel: its own limit of memory, and what a packet of an Ethernet takes at the most
 _FQ_CODEL_MEMORY, _PACKET_MEMORY = 32 << 20, 4096
+# tc sets cake's target to this share of rtt (iproute2, q_cake.c)
+_CAKE_TARGETS = 20
 _US = 1e6
 # by qdisc, the word before the rate to which it shapes by itself
 _SHAPERS = {"cake": "bandwidth", "netem": "rate", "tbf": "rate"}
@@ -109,11 +113,25 @@ def _against(scenario: NetworkScenario, discipline: Discipline) -> Iterator[str]
             yield "victim = random must be tail or front: Linux has no such FIFO"
         case (Fifo(), "drop_tail") | (Sfq(), "drop_tail") | (Fq(), "codel"):
             pass
+        case (Fq(), "pie"):
+            if aqm.params["like"] != "linux":
+                yield f"pie.like = {aqm.params['like']} must be linux: Linux's fq_pie has its rules"
+        case (Fifo(), "cake"):
+            yield from _against_cake(aqm.params, victim)
         case (Fifo(), _):
             if victim != "tail":
                 yield f"victim = {victim} must be tail, as in Linux's {aqm.name}"
         case (scheduler, _):
             yield f"{aqm.name} with scheduler {scheduler.kind} has no twin in Linux: {_TWINS} have"
+
+
+def _against_cake(params: Mapping[str, Value], victim: str) -> Iterator[str]:
+    if victim != "front":
+        yield f"victim = {victim} must be front, as in Linux's cake"
+    rtt, target = (float(params[name]) for name in ("rtt", "target"))
+    if not math.isclose(target * _CAKE_TARGETS, rtt):
+        wanted = f"rtt / {_CAKE_TARGETS} = {rtt / _CAKE_TARGETS:g}"
+        yield f"cake.target = {target:g} must be {wanted}: tc sets it"
 
 
 class _Words:
@@ -226,8 +244,13 @@ class _Words:
 
     def _pie(self) -> str:
         estimated = self._params["delay"] == "estimated"
+        scheduler = self._discipline.scheduler
+        name, own = f"pie limit {self._limit}", ""
+        if isinstance(scheduler, Fq):
+            name = f"fq_pie limit {self._limit} flows {scheduler.queues}"
+            own = f"quantum {scheduler.quantum_bytes} ecn_prob 10 "
         return (
-            f"pie limit {self._limit} target {self._us('target')} tupdate {self._us('t_update')} "
+            f"{name} target {self._us('target')} tupdate {self._us('t_update')} {own}"
             f"alpha {round(_PIE_SCALE * self._number('alpha'))} "
             f"beta {round(_PIE_SCALE * self._number('beta'))} nobytemode "
             f"{'' if estimated else 'no_'}dq_rate_estimator {'ecn' if self._ecn else 'noecn'}"
@@ -245,6 +268,20 @@ class _Words:
                 + (f" memory_limit {memory}" if memory > _FQ_CODEL_MEMORY else "")
             )
         return f"codel limit {self._limit} {times} {ecn}"
+
+    def _cake(self) -> str:
+        """`overhead` makes Linux count from the IP header on, as the network world does."""
+        params = self._params
+        rate_bps = self._number("rate_bps")
+        rate = f"bandwidth {round(rate_bps)}bit" if rate_bps else "unlimited"
+        isolation = str(params["isolation"]).replace("_", "-")
+        return (
+            f"cake {rate} {params['diffserv']} {isolation} rtt {self._us('rtt')} "
+            f"overhead {round(self._number('overhead_bytes'))} "
+            f"mpu {round(self._number('mpu_bytes'))} {params['framing']} "
+            f"no-ack-filter nonat nowash no-split-gso memlimit {self._limit * _PACKET_MEMORY} "
+            f"{'ingress' if params['ingress'] else 'egress'}"
+        )
 
     def _us(self, name: str) -> str:
         return f"{round(self._number(name) * _US)}us"
