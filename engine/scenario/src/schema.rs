@@ -23,7 +23,7 @@ pub fn schema() -> String {
     for table in tables() {
         define(table, &mut definitions);
     }
-    for class in sluice_aqm::all() {
+    for class in sluice_aqm::disciplines() {
         definitions.insert(params_name(class), params(class));
     }
     for root in [NetworkScenario::NAME, Scenario::NAME] {
