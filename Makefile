@@ -121,7 +121,7 @@ check: lint
 	@echo "check: Rust"
 	@cargo test --quiet --locked $(MEMBERS) $(FEATURES) --lib
 	@echo "check: Python"
-	@$(BIN)/pytest --quiet --numprocesses $$(($$(nproc) + 2)) --dist worksteal -m "not slow"
+	@$(BIN)/pytest --quiet --numprocesses $$(nproc) --dist worksteal -m "not slow"
 
 wheel: wheel/scripts/sluiced .venv/installed $(PAGE)
 	@echo "wheel: into target/wheels, with full optimisation"

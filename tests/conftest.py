@@ -13,6 +13,14 @@ settings.load_profile("repeatable")
 # a background job ignores SIGINT: tests of Ctrl-C would fail in it
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# those that boot machines or compile copies of the sources: each takes a minute or more
+LONG = ("test_lab", "test_kernel", "test_contributing", "test_guides", "test_wheel")
+
+
+def pytest_collection_modifyitems(items):
+    """Put the longest first, so that no processor waits for one of them at the end."""
+    items.sort(key=lambda item: not item.path.name.startswith(LONG))
+
 
 @pytest.fixture(autouse=True)
 def _own_store(tmp_path_factory, monkeypatch):

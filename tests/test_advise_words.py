@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.ticker import NullFormatter
 
 from sluicegate.advice import Advice, Question, advise, rows, words
 from sluicegate.advice.lines import lines
@@ -157,6 +158,8 @@ def test_the_picture_has_both_ends_of_each_scenario():
             expected = 1e3 * found.runs.values(setting, "sojourn_p99", JUDGED, place).mean()
             assert ends[place][0] == pytest.approx(expected)
     assert sojourn.get_yticklabels()[0].get_text() == "upload: few flows, short RTT"
+    # labels of minor ticks would lie over each other
+    assert isinstance(sojourn.xaxis.get_minor_formatter(), NullFormatter)
 
 
 def test_a_score_far_from_the_others_does_not_hide_them():

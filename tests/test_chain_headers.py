@@ -4,6 +4,8 @@ import pytest
 
 import sluicegate as sg
 
+pytestmark = pytest.mark.slow
+
 TEXT = """
 #include "fixed.h"
 #define {NAME}_PARAMS(P)

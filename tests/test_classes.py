@@ -16,6 +16,8 @@ from sluicegate.errors import SluiceError
 from sluicegate.measures import DEFINITIONS, check_classes, check_name
 from sluicegate.worlds.real.outcome import Period
 
+pytestmark = pytest.mark.slow
+
 CALL = """
 duration_s = 3
 replications = 3

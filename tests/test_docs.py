@@ -6,6 +6,7 @@ How a block of a page is run, in order and all in one folder that holds `scenari
 - `python`: the blocks of a page share their names; one that starts with `>>>` is a doctest.
 - `console`: each `$ ` line is a command, and what follows it is what it must print (`...` stands
   for anything; nothing stands for "not looked at"). It must succeed unless it prints `error:`.
+  `sluice` runs in this process, as each start of Python takes most of a second.
 - `toml` and `c`: saved under the name that the first line starts with (`# first.toml`).
 - `sh`: only looked at: there are such commands and options.
 
@@ -14,11 +15,14 @@ those of the present code.
 """
 
 import doctest
+import io
 import os
 import re
 import shlex
 import subprocess
 import sys
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
 from itertools import takewhile
 from pathlib import Path
 
@@ -27,7 +31,7 @@ import typer
 from sybil import Example, Sybil
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
 
-from sluicegate.cli import _application
+from sluicegate.cli import _application, main
 from sluicegate.measures import DEFINITIONS
 from sluicegate.report.glossary import MEANINGS, anchor
 from sluicegate.testbed.check import missing, needs
@@ -58,20 +62,26 @@ def split_console(block: str) -> list[tuple[str, str]]:
     ]
 
 
+def run_command(command: str) -> tuple[int, str, str]:
+    """Exit code, output and errors of a line for the shell."""
+    if re.fullmatch(r"sluice [^|&;<>$]*", command):
+        out, errors = io.StringIO(), io.StringIO()
+        with redirect_stdout(out), redirect_stderr(errors), warnings.catch_warnings():
+            # a command prints them; in tests they are errors
+            warnings.simplefilter("default")
+            code = main(shlex.split(command)[1:])
+        return code, out.getvalue(), errors.getvalue()
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
 def run_console(example: Example) -> str | None:
-    environment = os.environ | {
-        "PATH": f"{COMMANDS}{os.pathsep}{os.environ['PATH']}",
-        "COLUMNS": "100",
-        "NO_COLOR": "1",
-    }
     for command, expected in split_console(example.parsed):
-        done = subprocess.run(
-            command, shell=True, env=environment, capture_output=True, text=True, check=False
-        )
+        code, out, errors = run_command(command)
         # on a busy machine a run may last long enough to tell how far it is
-        printed = done.stdout + re.sub(r"^ *\d+% .*\n", "", done.stderr, flags=re.MULTILINE)
-        if (done.returncode != 0) != ("error:" in expected):
-            return f"{command}: exit code {done.returncode}\n{printed}"
+        printed = out + re.sub(r"^ *\d+% .*\n", "", errors, flags=re.MULTILINE)
+        if (code != 0) != ("error:" in expected):
+            return f"{command}: exit code {code}\n{printed}"
         if expected and not doctest.OutputChecker().check_output(expected, printed, FLAGS):
             return f"{command} printed\n{printed}\nnot\n{expected}"
     return None
@@ -100,6 +110,9 @@ def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for folder in ("scenarios", "captures", "aqm"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{COMMANDS}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
     for example in EXAMPLES.parse(page).examples():
         example.evaluate()
     for image in re.findall(r"/images/([\w-]+\.png)\)", page.read_text()):

@@ -11,6 +11,8 @@ import sluicegate as sg
 from sluicegate.extras import EXTRAS
 from sluicegate.report.folder import write_report
 
+pytestmark = pytest.mark.slow
+
 # names of modules, then the command
 WITHOUT = (
     "import sys\n"

@@ -7,10 +7,10 @@ from sluicegate import network
 from sluicegate.cli import main, syntax
 
 
-def notes(aqm, rate_bps=50e6, packet_bytes=1500, limit=250, **params):
+def notes(aqm, rate_bps=50e6, packet_bytes=1500, limit=250, beside=(), **params):
     scenario = network.NetworkScenario(
         topology=network.Dumbbell(rate_bps=rate_bps),
-        flows=[network.TcpFlows(tcp=network.Tcp(packet_bytes=packet_bytes))],
+        flows=[network.TcpFlows(tcp=network.Tcp(packet_bytes=packet_bytes)), *beside],
         queue=sg.Queue(limit=limit),
         disciplines=[sg.Discipline(aqm=aqm, params=params, label="it")],
         duration_s=1.0,
@@ -76,6 +76,15 @@ def test_parameters_that_suit_the_link_are_not_noted():
     ):
         assert notes(aqm, **params) == [], aqm
     assert notes("red", rate_bps=10e6, packet_bytes=500, w=0.0004) == []
+
+
+def test_the_mean_packet_is_that_of_all_packets_and_not_of_a_small_flow():
+    # 62.5 packets/s of 200 bytes, and 4158 of 1500 that take the rest: on average 1480.7
+    call = network.DatagramFlows(rate_bps=1e5, gaps="constant", packet_bytes=200)
+    fits = {"min_th": 50, "max_th": 150, "w": 0.00024}
+    assert notes("red", beside=[call], mean_packet_bytes=1500, **fits) == []
+    (note,) = notes("red", beside=[call], mean_packet_bytes=200, **fits)
+    assert note.startswith("it: for 50 Mb/s and packets of 1480 bytes, mean_packet_bytes = 200 ")
 
 
 def test_gains_of_another_loop_and_queues_beyond_the_buffer_are_noted():

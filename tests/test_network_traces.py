@@ -23,6 +23,8 @@ from sluicegate.worlds.network import (
     simulate,
 )
 
+pytestmark = pytest.mark.slow
+
 DURATION_S = 6
 
 

@@ -5,7 +5,10 @@ import pytest
 
 from sluicegate.report.page import Page
 
-pytestmark = pytest.mark.skipif(bool(browser.NO_BROWSER), reason=browser.NO_BROWSER)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(browser.NO_BROWSER), reason=browser.NO_BROWSER),
+]
 # a desktop's window, with its scroll bar, and a telephone's
 WIDE, NARROW = 1200, 390
 

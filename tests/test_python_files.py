@@ -7,6 +7,8 @@ import pytest
 import sluicegate as sg
 from sluicegate.cli import main
 
+pytestmark = pytest.mark.slow
+
 TWO = """
 import sluicegate as sg
 import beside

@@ -14,6 +14,8 @@ from sluicegate.report.folder import write_report
 from sluicegate.report.tables import comparison_rows, difference_rows, record_rows
 from sluicegate.report.text import measure_text
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_report_holds_every_discipline_and_measure(tmp_path):
     compared = comparison({"aqm": "red"}, {"aqm": "red", "ecn": True}, {"aqm": Never})

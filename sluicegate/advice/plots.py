@@ -13,7 +13,7 @@ from sluicegate.advice.search import JUDGED
 from sluicegate.advice.settings import Setting
 from sluicegate.estimate import student
 from sluicegate.report.figure import Figure
-from sluicegate.report.plots import GREY, WIDTH, colours
+from sluicegate.report.plots import GREY, WIDTH, colours, plain_ticks
 
 _ROW = 0.42
 # of the picture of before and after: measure, name, and factor of each panel
@@ -81,7 +81,7 @@ def change_figure(advices: Sequence[Advice]) -> Figure:
         ax.set_xlabel(name)
         if factor == 1e3:
             ax.set_xscale("log")
-            ax.xaxis.set_major_formatter("{x:g}")
+            plain_ticks(ax.xaxis, (1.0, 3.0))
     ends = [(advice.question.direction, advice.cases[k].name) for advice, k in rows]
     axes[0].set_yticks(range(len(rows)), [": ".join(filter(None, e)) for e in ends], fontsize=9)
     axes[0].invert_yaxis()
