@@ -72,14 +72,14 @@ impl Cobalt {
             Some(root) => *root,
             None => {
                 let root = u64::from(self.rec_inv_sqrt);
-                let val = (3_u64 << 32) - u64::from(self.count) * (root * root >> 32);
-                ((val >> 2) * root >> 31) as u32
+                let val = (3_u64 << 32) - u64::from(self.count) * ((root * root) >> 32);
+                (((val >> 2) * root) >> 31) as u32
             }
         };
     }
 
     fn control(&self, t: i64, interval: i64) -> i64 {
-        t + (interval as i128 * i128::from(self.rec_inv_sqrt) >> 32) as i64
+        t + ((i128::from(interval) * i128::from(self.rec_inv_sqrt)) >> 32) as i64
     }
 
     fn queue_empty(&mut self, p: &Params, now: i64) {
@@ -214,7 +214,7 @@ impl Cake {
     fn new(diffserv: &str, mode: u32, rate_bps: u64, ingress: bool, rtt: i64, target: i64) -> Self {
         let rate = rate_bps / 8;
         let sevenths = |count: u32| {
-            let next = |all: u64, _| all * 7 >> 3;
+            let next = |all: u64, _| (all * 7) >> 3;
             ((0..count).fold(rate, next), (0..count).fold(256, next))
         };
         type Index = Box<dyn Fn(usize) -> usize>;
@@ -240,7 +240,7 @@ impl Cake {
         };
         let tin = |(rate, quantum): (u64, u64)| {
             let (ns, shift) = rate_of(rate);
-            let mtu_time = (1514 * ns >> shift) as i64;
+            let mtu_time = ((1514 * ns) >> shift) as i64;
             let tin_target = (mtu_time * 3 / 2).max(target);
             Tin {
                 flows: vec![Flow::default(); QUEUES],
@@ -346,7 +346,7 @@ impl Cake {
                 b.new_flows.push_back(place);
                 b.flows[place].set = SPARSE;
                 b.sparse += 1;
-                b.flows[place].deficit = b.quantum * (65535 / b.load(place, mode)) >> 16;
+                b.flows[place].deficit = (b.quantum * (65535 / b.load(place, mode))) >> 16;
             }
             SPARSE_WAIT => {
                 b.flows[place].set = BULK;
@@ -361,7 +361,7 @@ impl Cake {
     fn advance_shaper(&mut self, tin: usize, now: i64, bytes: u32, drop: bool) -> i64 {
         let len = u64::from(bytes);
         if self.shaped {
-            let of = |(ns, shift): (u64, u32)| (len * ns >> shift) as i64;
+            let of = |(ns, shift): (u64, u32)| ((len * ns) >> shift) as i64;
             let (tin_dur, global_dur) = (of(self.tins[tin].rate), of(self.tins[0].rate));
             let b = &mut self.tins[tin];
             if b.time_next < now {

@@ -33,7 +33,7 @@ pub fn host_hash(address: IpAddr) -> u32 {
         IpAddr::V4(address) => hash_of(address.to_bits().into()),
         IpAddr::V6(address) => {
             let bits = address.to_bits();
-            hash_of((bits >> 64) as u64 ^ hash_of(bits as u64) as u64)
+            hash_of((bits >> 64) as u64 ^ u64::from(hash_of(bits as u64)))
         }
     }
 }
