@@ -47,8 +47,7 @@ def scenario(params: dict[str, Any], **changes: Any) -> network.NetworkScenario:
 def test_it_shapes_and_voice_waits_for_a_packet_or_two() -> None:
     record = network.simulate(scenario({"rate_bps": RATE_BPS}))
     goodput = sum(record[f"{label}.goodput_bps"].value for label in ("uploads", "voice"))
-    # headers take 3 % of a packet of 1500 bytes
-    assert 0.93 * RATE_BPS < goodput < RATE_BPS
+    assert 0.97 * RATE_BPS < goodput < 1.005 * RATE_BPS
     assert record["voice.loss_ratio"].value == 0
     # a packet of 1500 bytes takes 0.8 ms of the shaper's time
     assert record["voice.sojourn_mean"].value < 0.002
@@ -59,7 +58,8 @@ def test_it_shapes_and_voice_waits_for_a_packet_or_two() -> None:
 def test_without_a_rate_the_link_sets_the_pace() -> None:
     record = network.simulate(scenario({"diffserv": "besteffort"}))
     goodput = sum(record[f"{label}.goodput_bps"].value for label in ("uploads", "voice"))
-    assert 0.93 * LINK_BPS < goodput < LINK_BPS
+    # what waited when the measurement began counts, too
+    assert 0.97 * LINK_BPS < goodput < 1.005 * LINK_BPS
     assert record["voice.sojourn_mean"].value < 0.003
 
 
