@@ -10,6 +10,8 @@ from sluicegate.cli import main
 from sluicegate.report.folder import write_report
 from sluicegate.report.latex import latex_table
 
+pytestmark = pytest.mark.slow
+
 HEADER = ["discipline", "mean sojourn\n(ms)", "lost (%)", "runs"]
 ROWS = [
     ["red_1 & 50% {x} \\ ~^#$<|>", "64.7 ± 0.9", "< 3e-06", "12,345"],

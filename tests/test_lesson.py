@@ -14,6 +14,8 @@ from sluicegate.lessons import LESSONS, Lesson, Worked, grade, lesson_page, temp
 from sluicegate.lessons.lesson import Values
 from sluicegate.scenario import NetworkScenario
 
+pytestmark = pytest.mark.slow
+
 
 def short(lesson: Lesson) -> Lesson:
     """The lesson with runs of a quarter of their packets."""

@@ -9,6 +9,8 @@ from sluicegate.measures import DEFINITIONS
 from sluicegate.report.comparison import comparison_page
 from sluicegate.report.folder import write_report
 
+pytestmark = pytest.mark.slow
+
 SCENARIO = """
 slots = 2e4
 replications = 3

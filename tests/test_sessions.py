@@ -16,6 +16,8 @@ from sluicegate import network
 from sluicegate.worlds.network import NetworkSession
 from sluicegate.worlds.slotted import SlottedSession
 
+pytestmark = pytest.mark.slow
+
 END_S = 3.0
 SLOTS = 20_000
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 AQM = Path(__file__).resolve().parent.parent / "aqm"
 FILES = sorted((AQM / "vectors").glob("*.txt"))
 FLAGS = ["-std=gnu11", "-Wall", "-Wextra", "-Werror"]
