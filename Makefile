@@ -195,7 +195,7 @@ bench-peers: build
 # test profile's checks, and because cargo also compiles sluiced again
 decisions: | tools
 	@echo "decisions: a million packets through a replay and the network world"
-	@cargo test --quiet --locked --package sluice-gate $(FEATURES) --profile dev --test replay -- --ignored --nocapture
+	@cargo test --quiet --locked --package sluice-gate $(FEATURES) --profile dev --test gate replay:: -- --ignored --nocapture
 
 docs: build
 	@echo "docs: into docs/_build/html"

@@ -12,6 +12,11 @@ from source_copy import source_copy
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent
+# what stands before the first line of the list in a file
+LISTS = {
+    "engine/aqm/tests/main.rs": "file.\n\n",
+    "engine/tcp/src/congestion/mod.rs": "\ncontrols! {\n",
+}
 
 
 def section(title: str) -> str:
@@ -45,9 +50,9 @@ def follow(title: str, copy: Path) -> list[str]:
             with (copy / file).open("a") as registry:
                 registry.write(block)
         elif action == "Add to the list in":
-            text = (copy / file).read_text()
-            assert text.count("\ncontrols! {\n") == 1
-            (copy / file).write_text(text.replace("\ncontrols! {\n", f"\ncontrols! {{\n{block}"))
+            text, start = (copy / file).read_text(), LISTS[file]
+            assert text.count(start) == 1
+            (copy / file).write_text(text.replace(start, start + block))
         else:
             command = block.removeprefix("$ ")
             done = subprocess.run(
@@ -71,13 +76,17 @@ def test_adding_an_aqm_takes_these_steps_and_no_more() -> None:
         ("Run", ""),
         ("Append to", "aqm/registry.h"),
         ("Create", "engine/aqm/tests/step.rs"),
+        ("Add to the list in", "engine/aqm/tests/main.rs"),
         ("Run", ""),
     ]
     with source_copy() as copy:
         described, tested = follow("How to add an AQM", copy)
     assert "threshold" in described
     assert "queue from which packets are dropped by chance" in described
-    assert "test result: ok. 1 passed" in tested
+    # its own test, and those with any AQM
+    files = [ROOT / f"engine/aqm/tests/{name}.rs" for name in ("parameters", "any_parameters")]
+    others = sum(path.read_text().count("#[test]") for path in files)
+    assert f"test result: ok. {1 + others} passed" in tested
 
 
 def test_adding_a_congestion_control_takes_a_file_and_a_line() -> None:

@@ -108,3 +108,14 @@ def test_the_citation_is_the_same_everywhere(root, capsys):
     assert brace
     assert "@" not in rest
     assert "sluice aqm NAME" in rest
+
+
+def test_every_file_of_rusts_tests_is_compiled(root):
+    """The tests of a crate are one program, whose main.rs lists the files."""
+    mains = [*root.glob("engine/*/tests/main.rs"), *root.glob("gate/tests/main.rs")]
+    assert len(mains) > 5
+    for each in mains:
+        listed = re.findall(r"^mod (\w+);", each.read_text(), re.MULTILINE)
+        files = {path.stem for path in each.parent.glob("*.rs")} - {"main"}
+        folders = {path.parent.name for path in each.parent.glob("*/mod.rs")}
+        assert sorted(listed) == sorted(files | folders), each

@@ -1,7 +1,7 @@
 //! What `sluiced top` draws from recorded telemetry: ten intervals of half a second, both
 //! directions, two senders that are too fast for the link.
 //!
-//! After an intended change of the drawing, `SLUICED_DRAW=1 cargo test -p sluice-gate --test top`
+//! After an intended change of the drawing, `SLUICED_DRAW=1 cargo test -p sluice-gate --test gate top::`
 //! writes the picture anew.
 
 use std::{collections::BTreeSet, fs, path::Path};

@@ -1,12 +1,10 @@
 //! Every AQM with any parameters within their ranges, and with views that no world should make:
 //! it does not crash, and its probability lies within [0, 1].
 
-mod common;
-
 use rand::{Rng, RngExt, SeedableRng, rngs::StdRng};
 use sluice_aqm::{Aqm, Class, Configured, Param, Running, Scale, Value, View};
 
-use common::link::{Event, LINK, Link, MIXED};
+use crate::common::link::{Event, LINK, Link, MIXED};
 
 /// Draws a value within the range; in one of three draws, an end of the range.
 fn any_value(param: &Param, random: &mut StdRng) -> Value {

@@ -1,7 +1,5 @@
 //! Compares `fixed.h` with exact rational arithmetic, with and without 128-bit integers.
 
-mod common;
-
 use std::{fs, path::PathBuf, sync::OnceLock};
 
 use libloading::{Library, Symbol};
@@ -18,10 +16,10 @@ struct Arithmetic(Library);
 
 impl Arithmetic {
     fn compile(name: &str, flags: &[&str]) -> Self {
-        let folder = common::headers("arithmetic");
+        let folder = crate::common::headers("arithmetic");
         let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/arithmetic.c");
         fs::copy(source, folder.join("arithmetic.c")).unwrap();
-        let library = common::shared_library(&folder, "arithmetic.c", name, flags);
+        let library = crate::common::shared_library(&folder, "arithmetic.c", name, flags);
         // SAFETY: the library has no initialisers.
         Self(unsafe { Library::new(library.unwrap()) }.unwrap())
     }

@@ -1,10 +1,8 @@
 //! Compares AVQ with the token bucket of its paper in floating point, and tests the paper's claim.
 
-mod common;
-
 use sluice_aqm::{Aqm, Running, Verdict, View};
 
-use common::{
+use crate::common::{
     configured,
     link::{Event, LINK, Link, MIXED, in_unit},
     number, value, word,

@@ -1,10 +1,8 @@
 //! Compares BLUE with the two rules of its paper in floating point.
 
-mod common;
-
 use sluice_aqm::{Aqm, View};
 
-use common::{
+use crate::common::{
     configured,
     link::{Event, LINK, Link, MIXED, Told},
     number,

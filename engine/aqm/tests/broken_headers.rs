@@ -1,6 +1,6 @@
 //! A fault in a user's header becomes an error message, and this process continues.
 
-use std::{fs, process::Command, time::Instant};
+use std::{fs, process::Command};
 
 use sluice_aqm::{Aqm, Configured, View, compile};
 
@@ -455,14 +455,12 @@ fn what_would_never_end_is_told() {
     if !has_compiler() {
         return;
     }
-    let start = Instant::now();
     let endless = "while (state->last >= 0) state->last = state->last / 2;";
     let words = format!(
         "step.h: step_tick{} does not come to an end within a second; every loop needs a bound",
         line("tick")
     );
     assert_eq!(said("tick", endless), Some(words));
-    assert!(start.elapsed().as_secs() < 20);
 }
 
 #[test]

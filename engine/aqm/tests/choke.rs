@@ -1,10 +1,8 @@
 //! Compares CHOKe with the flow chart of its paper in floating point.
 
-mod common;
-
 use sluice_aqm::{Aqm, Running, Verdict, View};
 
-use common::{
+use crate::common::{
     configured,
     link::{Event, FLOWS, Told},
     number,

@@ -1,11 +1,9 @@
 //! COBALT: the assertions of ns-3's own tests, an oracle,
 //! and what CAKE adds.
 
-mod common;
-
 use sluice_aqm::{Aqm, Configured, Running, Value, Verdict, View};
 
-use common::{
+use crate::common::{
     class, configured, given,
     link::{Event, LINK, Link, MIXED},
     number, word,

@@ -1,11 +1,9 @@
 //! Compares CoDel with the pseudocode of RFC 8289, which dequeues in a loop, in floating point, and
 //! its square root with a transcription of Linux's.
 
-mod common;
-
 use sluice_aqm::{Aqm, Verdict, View};
 
-use common::{
+use crate::common::{
     configured,
     link::{Event, LINK, Link, MIXED},
     number, word,

@@ -1,11 +1,9 @@
 //! Properties of the drop functions.
 
-mod common;
-
 use proptest::prelude::*;
 use sluice_aqm::{Configured, ONE, Value};
 
-use common::{configured, number, word};
+use crate::common::{configured, number, word};
 
 const STEP: f64 = 1.0 / ONE as f64;
 

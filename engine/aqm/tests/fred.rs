@@ -1,12 +1,10 @@
 //! Compares FRED with the pseudocode of its paper in floating point, with a map of all flows.
 
-mod common;
-
 use std::collections::HashMap;
 
 use sluice_aqm::{Aqm, Verdict, View};
 
-use common::{
+use crate::common::{
     configured,
     link::{Event, FLOWS, Told},
     number,

@@ -1,10 +1,8 @@
 //! Compares LRED with equations 1-3 of its paper in floating point, and with its figure 17.
 
-mod common;
-
 use sluice_aqm::{Aqm, Running, Verdict, View};
 
-use common::{
+use crate::common::{
     configured,
     link::{Event, LINK, Link, MIXED, Told, in_unit},
     number, value, word,

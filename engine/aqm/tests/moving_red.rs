@@ -1,11 +1,9 @@
 //! Compares how ARED and S-RED change max_p with their papers in floating point. Their average is
 //! RED's, which `oracle` tests.
 
-mod common;
-
 use sluice_aqm::{Aqm, Configured, Value, View};
 
-use common::{
+use crate::common::{
     class, configured, given,
     link::{Event, LINK, Link, MIXED, Told},
     number, value, word,

@@ -1,10 +1,8 @@
 //! Descriptors are valid, and bad values are refused with a helpful message.
 
-mod common;
-
 use sluice_aqm::{Class, Configured, Param, Scale, Value, all, find};
 
-use common::{class, given, number, word};
+use crate::common::{class, given, number, word};
 
 fn param<'a>(class: &'a Class, name: &str) -> &'a Param {
     class

@@ -1,10 +1,8 @@
 //! Compares PI with a floating-point model, the numbers of its paper, and LRED's equations 33-34.
 
-mod common;
-
 use sluice_aqm::{Aqm, Configured, Running, Value, View};
 
-use common::{
+use crate::common::{
     class, configured, given,
     link::{Event, LINK, Link, MIXED, Told, in_unit},
     number, value, word,

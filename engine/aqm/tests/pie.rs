@@ -1,10 +1,8 @@
 //! Compares PIE with the pseudocode of RFC 8033 in floating point.
 
-mod common;
-
 use sluice_aqm::{Aqm, Configured, ONE, Running, Value, Verdict, View};
 
-use common::{
+use crate::common::{
     configured,
     link::{Event, LINK, Link, MIXED},
     number, value, word,
@@ -290,7 +288,8 @@ fn pie_is_that_of_linux() {
     linux(&mixed, &[("mark_ecnth", 0.05)]);
     linux(&mixed, &[("target", 0.005), ("max_burst", 0.03)]);
     let given = [("like", word("linux"))];
-    let told = Configured::new(common::class("pie"), &common::given(&given)).unwrap_err();
+    let told =
+        Configured::new(crate::common::class("pie"), &crate::common::given(&given)).unwrap_err();
     let wanted = "pie.delay = estimated must be timestamps with like = linux";
     assert!(told.to_string().contains(wanted), "{told}");
 }

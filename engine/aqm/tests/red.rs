@@ -1,11 +1,9 @@
 //! Properties of RED and LPF/ODA that the papers state: spacing, idle time, recovery.
 
-mod common;
-
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use sluice_aqm::{Aqm, Configured, ONE, Running, Value, Verdict, View};
 
-use common::{configured, number, word};
+use crate::common::{configured, number, word};
 
 const STEP: f64 = 1.0 / ONE as f64;
 const NEVER_DROP: u64 = u64::MAX;

@@ -1,11 +1,9 @@
 //! Compares RED with `like = ns2` or `ns2_bytes` with a transcription of red.cc of ns-2.35 in
 //! floating point, which measures the queue in packets or in bytes.
 
-mod common;
-
 use sluice_aqm::{Aqm, Configured, Verdict, View};
 
-use common::{
+use crate::common::{
     configured,
     link::{Event, LINK, Link, Told},
     number, word,

@@ -1,10 +1,8 @@
 //! Compares REM with a floating-point model, and with LRED's equations 38-40.
 
-mod common;
-
 use sluice_aqm::{Aqm, Value, View};
 
-use common::{
+use crate::common::{
     configured,
     link::{Event, LINK, Link, MIXED, Told, in_unit},
     number, value, word,

@@ -1,14 +1,12 @@
 //! Overflow and marking of every verdict, with and without ECN, with and without room.
 
-mod common;
-
 use sluice_aqm::{
     Aqm, Running,
     Verdict::{self, Admit, DropBoth, DropEarly, DropForced, DropOverflow, Mark},
     View,
 };
 
-use common::{configured, number};
+use crate::common::{configured, number};
 
 /// Verdict of the AQM, then the settled ones: with room, with room and ECN, full, full and ECN.
 const TABLE: [(Verdict, [Verdict; 4]); Verdict::COUNT] = [

@@ -1,10 +1,8 @@
 //! Compares SRED with its paper in floating point, and tests its estimate of the number of flows.
 
-mod common;
-
 use sluice_aqm::{Aqm, Verdict, View};
 
-use common::{
+use crate::common::{
     configured,
     link::{Event, FLOWS, Told},
     number, word,

@@ -1,7 +1,7 @@
 //! Scenario files with random changes of their text: each is refused with a message, or its run
 //! counts every packet correctly. None may end the process, or take longer than `BOUND_S`.
 //!
-//! `SLUICE_FUZZ=1000000 cargo test -p sluice-contract --test damaged_scenarios -- --nocapture`
+//! `SLUICE_FUZZ=1000000 cargo test -p sluice-contract damaged_scenarios -- --nocapture`
 //! tries a million cases; a case depends only on its number.
 
 use std::{

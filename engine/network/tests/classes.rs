@@ -1,8 +1,6 @@
 //! Counts by class: they add up to all, and one class is all.
 
-mod common;
-
-use common::{MS, SECOND, datagrams, link, plan, port, run, short, tcp, topology};
+use crate::common::{MS, SECOND, datagrams, link, plan, port, run, short, tcp, topology};
 use proptest::prelude::*;
 use sluice_aqm::{Configured, Value, find, find_scheduler};
 use sluice_histogram::Histogram;

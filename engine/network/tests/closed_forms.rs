@@ -1,8 +1,6 @@
 //! Cases with known results.
 
-mod common;
-
-use common::{MS, SECOND, datagrams, link, plan, port, run, short, tcp, topology};
+use crate::common::{MS, SECOND, datagrams, link, plan, port, run, short, tcp, topology};
 use sluice_network::{
     ArrivalProcess, Distribution, Group, Monitor, Size, Source, Topology, Web, simulate,
 };

@@ -1,8 +1,6 @@
 //! Packets are lost only at queues, in any network.
 
-mod common;
-
-use common::{MS, SECOND, datagrams, link, plan, port, run, tcp, topology};
+use crate::common::{MS, SECOND, datagrams, link, plan, port, run, tcp, topology};
 use proptest::prelude::*;
 use sluice_aqm::{Configured, Value, Verdict, find};
 use sluice_network::{

@@ -6,9 +6,7 @@
 //! Alpha is not in ns-3's band of .045 to .095: `docs/background/ns2.md` says why. Here alpha is
 //! compared with DCTCP's own fixed point, and with the packets on the wire.
 
-mod common;
-
-use common::{MS, SECOND, datagrams, link, plan, port, tcp, topology};
+use crate::common::{MS, SECOND, datagrams, link, plan, port, tcp, topology};
 use sluice_aqm::{Configured, Value, find};
 use sluice_network::{
     Distribution, Event, Kind, Monitor, Plan, Replication, Source, Step, Trace, simulate_traced,

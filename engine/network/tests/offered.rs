@@ -1,8 +1,6 @@
 //! The offered traffic is the traffic that the simulation sends.
 
-mod common;
-
-use common::{MS, SECOND, datagrams, link, plan, port, run, tcp, topology};
+use crate::common::{MS, SECOND, datagrams, link, plan, port, run, tcp, topology};
 use sluice_network::{Distribution, NEVER, Source, offered};
 
 #[test]

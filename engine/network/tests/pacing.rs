@@ -1,9 +1,7 @@
 //! Senders that pace, in a network: the times at which packets leave, what they achieve, and what a
 //! small buffer loses.
 
-mod common;
-
-use common::{MS, SECOND, link, plan, port, tcp, topology};
+use crate::common::{MS, SECOND, link, plan, port, tcp, topology};
 use sluice_network::{
     Event, Group, Kind, Monitor, Plan, Source, Step, Trace, simulate, simulate_traced,
 };

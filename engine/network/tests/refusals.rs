@@ -1,8 +1,6 @@
 //! Wrong plans are refused, with the reason.
 
-mod common;
-
-use common::{MS, SECOND, datagrams, link, plan, port, refusal, short, tcp, topology};
+use crate::common::{MS, SECOND, datagrams, link, plan, port, refusal, short, tcp, topology};
 use sluice_network::{ArrivalProcess, Distribution, Group, Noise, Plan, Size, Source};
 
 fn noisy(hurst: f64, frame_ns: u64) -> ArrivalProcess {

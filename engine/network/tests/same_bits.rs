@@ -6,11 +6,9 @@
 //! that alters results must update that file and say why. The run does not use libm, whose last bit
 //! can differ between machines: TCP without CUBIC, uniform starts, an AQM with integer arithmetic.
 
-mod common;
-
 use std::iter::once;
 
-use common::{MS, SECOND, link, plan, port, run, tcp, topology};
+use crate::common::{MS, SECOND, link, plan, port, run, tcp, topology};
 use sluice_aqm::{Configured, Value, find};
 use sluice_network::{Group, Plan, Replication, Source};
 use sluice_tcp::{Config, Variant};

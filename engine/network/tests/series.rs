@@ -1,8 +1,6 @@
 //! Series and outcomes of flows, compared with other counts and closed forms.
 
-mod common;
-
-use common::{MS, SECOND, datagrams, link, plan, port, run, tcp, topology};
+use crate::common::{MS, SECOND, datagrams, link, plan, port, run, tcp, topology};
 use sluice_aqm::{Configured, Value, find_scheduler};
 use sluice_network::{
     Distribution, Group, NEVER, Plan, PortPlan, Source, Tally, TcpFlow, TcpKind, Topology,
@@ -134,7 +132,7 @@ fn a_window_in_slow_start_opens_by_each_packet_acknowledged() {
     assert_eq!(run.flows.acknowledged[end_ms + 1], 120);
     assert!(run.flows.window[end_ms + 1].is_nan());
     plan.windows = false;
-    assert!(common::run(&plan).flows.window.is_empty());
+    assert!(crate::common::run(&plan).flows.window.is_empty());
 }
 
 #[test]

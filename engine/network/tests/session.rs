@@ -1,8 +1,6 @@
 //! A run in parts gives what the whole run gives, and observing it changes nothing.
 
-mod common;
-
-use common::{MS, SECOND, datagrams, link, plan, port, refusal, run, short, tcp, topology};
+use crate::common::{MS, SECOND, datagrams, link, plan, port, refusal, run, short, tcp, topology};
 use proptest::prelude::*;
 use sluice_aqm::{Configured, Value, find, find_scheduler};
 use sluice_network::{

@@ -1,14 +1,12 @@
 //! CAKE in a queue: shaper and framing against closed forms, shares of flows, hosts and tins, the hash
 //! of eight ways, overflow, and bad input.
 
-mod cake_link;
-
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use sluice_aqm::{Value, Verdict};
 
-use cake_link::{Link, MS, Sent, configured, number, word};
+use crate::cake_link::{Link, MS, Sent, configured, number, word};
 
 fn packet(flow: u32, bytes: u32) -> Sent {
     Sent {

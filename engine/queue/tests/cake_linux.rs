@@ -2,14 +2,12 @@
 //! the same packets leave at the same times, and the same ones are lost. Of Linux's chance only the
 //! dither of quanta is replaced, by the rest that `aqm/cake.h` carries over.
 
-mod cake_link;
-
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
 use sluice_aqm::Value;
 
-use cake_link::{Link, MS, Sent, number, word};
+use crate::cake_link::{Link, MS, Sent, number, word};
 
 const WAYS: usize = 8;
 const QUEUES: usize = 16;

@@ -1,14 +1,14 @@
 //! Compares the queue with one FIFO with a plain model.
 
-mod common;
-
 use std::collections::{HashMap, VecDeque};
 
 use proptest::prelude::*;
 use sluice_aqm::{Aqm, BufferPolicy, Verdict, Victim, View};
 use sluice_queue::{Packet, Queue};
 
-use common::{Everything, Numbered, Step, disciplines, drop_tail, red, repeatable, steps, words};
+use crate::common::{
+    Everything, Numbered, Step, disciplines, drop_tail, red, repeatable, steps, words,
+};
 
 const RATE_BPS: u64 = 8_000_000;
 const STEP_NS: u64 = 1_000_000;

@@ -1,14 +1,14 @@
 //! Another discipline for a queue at work: what waits stays, and so do states where the AQM does.
 
-mod common;
-
 use std::collections::HashMap;
 
 use proptest::prelude::*;
 use sluice_aqm::{Aqm, BufferPolicy, Configured, Running, Value, Verdict, Victim, all, find};
 use sluice_queue::Queue;
 
-use common::{Everything, Numbered, Step, disciplines, red, repeatable, scheduler, steps, words};
+use crate::common::{
+    Everything, Numbered, Step, disciplines, red, repeatable, scheduler, steps, words,
+};
 
 const RATE_BPS: u64 = 8_000_000;
 const STEP_NS: u64 = 1_000_000;

@@ -1,7 +1,5 @@
 //! All schedulers: packets are conserved, limits hold, flows are served fairly.
 
-mod common;
-
 use std::{
     cell::RefCell,
     collections::{BTreeMap, HashMap},
@@ -11,7 +9,7 @@ use proptest::prelude::*;
 use sluice_aqm::{BufferPolicy, Configured, Running, Victim, find};
 use sluice_queue::{Queue, Waiting};
 
-use common::{
+use crate::common::{
     Everything, Numbered, Step, disciplines, drop_tail, red, repeatable, scheduler, steps, words,
 };
 

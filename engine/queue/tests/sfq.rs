@@ -1,14 +1,12 @@
 //! Compares SFQ with a plain model.
 
-mod common;
-
 use std::{cell::RefCell, collections::VecDeque};
 
 use proptest::prelude::*;
 use sluice_aqm::{BufferPolicy, Victim};
 use sluice_queue::Queue;
 
-use common::{Numbered, Step, disciplines, drop_tail, repeatable, scheduler, steps, words};
+use crate::common::{Numbered, Step, disciplines, drop_tail, repeatable, scheduler, steps, words};
 
 /// A plain model of McKenney 1990.
 struct Plain {

@@ -1,9 +1,7 @@
 //! CUBIC's window in time against that of Linux 2.6.22 in ns-2.35; `ns2/README.md` says how
 //! `ns2/cubic.txt` was made.
 
-mod channel;
-
-use channel::{Channel, Event};
+use crate::channel::{Channel, Event};
 use sluice_tcp::{Config, CongestionControl, GREEDY, Sender, Variant};
 
 /// Relative tolerance: ns-2 counts whole packets and jiffies, ours counts fractions of both.
@@ -27,7 +25,7 @@ fn the_window_follows_that_of_linux() {
         acks_lost: vec![],
     };
     let sender = Sender::new(&config, GREEDY, 0);
-    let ours = channel::run(&channel, &config, sender, 30_000_000_000);
+    let ours = crate::channel::run(&channel, &config, sender, 30_000_000_000);
     let mut windows = ours.iter().filter_map(|event| match *event {
         Event::Window { time_ns, cwnd, .. } => Some((time_ns, cwnd)),
         Event::Send { .. } => None,

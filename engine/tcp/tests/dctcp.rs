@@ -1,8 +1,6 @@
 //! DCTCP: each rule of RFC 8257 by hand, and its fixed point over a link that marks by a step.
 
-mod channel;
-
-use channel::{Channel, Event};
+use crate::channel::{Channel, Event};
 use sluice_ecn::Ecn;
 use sluice_tcp::{
     Ack, Config, ConfigError, CongestionControl, GREEDY, Receiver, Segment, Sender, Variant,
@@ -277,7 +275,7 @@ fn settled(rate_bps: u64, threshold_ns: u64, delayed: bool) -> (f64, f64) {
         mark_above_ns: Some(threshold_ns),
         acks_lost: vec![],
     };
-    let events = channel::run(
+    let events = crate::channel::run(
         &channel,
         &config,
         Sender::new(&config, GREEDY, 0),

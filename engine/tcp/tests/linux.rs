@@ -1,8 +1,6 @@
 //! Deviations of Linux compared with the RFCs, in traces worked out by hand.
 
-mod bench;
-
-use bench::Bench;
+use crate::bench::Bench;
 use sluice_ecn::Ecn;
 use sluice_tcp::{Config, Quirks, Receiver, Segment, Variant};
 

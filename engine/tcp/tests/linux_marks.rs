@@ -1,8 +1,6 @@
 //! ECN in Linux compared with the RFCs, in traces worked out by hand.
 
-mod bench;
-
-use bench::Bench;
+use crate::bench::Bench;
 use sluice_ecn::Ecn;
 use sluice_tcp::{Ack, Block, Config, Quirks, Receiver, Segment, Variant};
 

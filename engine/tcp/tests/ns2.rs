@@ -1,9 +1,7 @@
 //! Packet by packet against ns-2.35: the same link, the same losses, and every packet's time and
 //! every window must be ns-2's. `ns2/README.md` says how the traces were made.
 
-mod channel;
-
-use channel::{Channel, Event};
+use crate::channel::{Channel, Event};
 use sluice_tcp::{Config, Sender, Variant};
 
 /// ns-2 prints times of packets to 1 us and of windows to 10 us, windows to a thousandth.
@@ -121,7 +119,7 @@ fn windows(events: &[Event]) -> Vec<(u64, f64, f64)> {
 }
 
 fn check(name: &str, case: Case) -> Result<(), String> {
-    let ours = channel::run(&case.channel, &case.config, case.sender, case.until_ns);
+    let ours = crate::channel::run(&case.channel, &case.config, case.sender, case.until_ns);
     let (our_sends, their_sends) = (sends(&ours), sends(&case.events));
     for (index, (our, their)) in our_sends.iter().zip(&their_sends).enumerate() {
         if our.1 != their.1 || our.0.abs_diff(their.0) > PACKET_NS {

@@ -2,9 +2,7 @@
 //! packet, all ACKs lost for a time, marks on everything. Every transfer ends, and no rate or window
 //! is absurd.
 
-mod channel;
-
-use channel::{Channel, Event};
+use crate::channel::{Channel, Event};
 use proptest::prelude::*;
 use sluice_tcp::{Config, CongestionControl, Sender, Variant};
 
@@ -51,7 +49,7 @@ proptest! {
             acks_lost: (first_lost..first_lost + lost).collect(),
         };
         let sender = Sender::new(&config, packets, 0);
-        let events = channel::run(&channel, &config, sender, UNTIL_NS);
+        let events = crate::channel::run(&channel, &config, sender, UNTIL_NS);
         let (mut last_ns, mut sent) = (0, 0);
         for event in &events {
             match *event {

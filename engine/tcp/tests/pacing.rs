@@ -1,9 +1,7 @@
 //! Pacing: packets leave one by one, at twice the window per round trip in early slow start and at
 //! 1.2 windows beyond (Linux: `tcp_update_pacing_rate`), to the nanosecond.
 
-mod channel;
-
-use channel::{Channel, Event, run};
+use crate::channel::{Channel, Event, run};
 use proptest::prelude::*;
 use sluice_tcp::{Ack, Config, CongestionControl, GREEDY, Segment, Sender, Variant};
 

@@ -1,8 +1,6 @@
 //! Recovery by times (RFC 8985), in traces worked out by hand. The path has a round trip of 100 ms.
 
-mod bench;
-
-use bench::Bench;
+use crate::bench::Bench;
 use sluice_tcp::{Sender, Variant};
 
 const MS: u64 = 1_000_000;

@@ -1,9 +1,7 @@
 //! Small traces worked out by hand from the RFCs' text. The tests make up the ACKs, so that each
 //! test shows one rule. Times are in ns, windows in packets.
 
-mod bench;
-
-use bench::Bench;
+use crate::bench::Bench;
 use sluice_ecn::Ecn;
 use sluice_tcp::{Ack, Config, CongestionControl, Receiver, Segment, Variant};
 

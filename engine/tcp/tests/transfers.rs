@@ -1,8 +1,6 @@
 //! Whatever is lost or marked, every transfer ends.
 
-mod channel;
-
-use channel::{Channel, Event};
+use crate::channel::{Channel, Event};
 use proptest::prelude::*;
 use sluice_tcp::{Ack, Config, CongestionControl, Receiver, Sender, Variant};
 
@@ -53,7 +51,7 @@ proptest! {
             acks_lost,
         };
         let sender = Sender::new(&config, packets, 0);
-        let events = channel::run(&channel, &config, sender, UNTIL_NS);
+        let events = crate::channel::run(&channel, &config, sender, UNTIL_NS);
         let last_ns = events.iter().map(|event| match *event {
             Event::Send { time_ns, .. } | Event::Window { time_ns, .. } => time_ns,
         }).max();

@@ -1,7 +1,5 @@
 //! What several tests need: a C compiler, and AQMs as a user configures them.
 
-#![allow(dead_code)] // each test binary uses only a part
-
 pub mod link;
 pub mod red_float;
 

@@ -1,7 +1,5 @@
 //! Small networks for tests.
 
-#![allow(dead_code)]
-
 use sluice_aqm::{BufferPolicy, Configured, Victim, find};
 use sluice_network::{
     ArrivalProcess, Datagrams, Distribution, Extent, Group, Link, LongTcp, Monitor, NEVER,

@@ -1,7 +1,5 @@
 //! CAKE before a link, for tests.
 
-#![allow(dead_code)] // each test binary uses only a part
-
 use sluice_aqm::{BufferPolicy, Configured, Running, Value, Verdict, Victim, coupled, find};
 use sluice_queue::{Packet, Queue};
 

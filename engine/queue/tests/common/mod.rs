@@ -1,7 +1,5 @@
 //! What several tests need: packets, AQMs and reproducible random words.
 
-#![allow(dead_code)] // each test binary uses only a part
-
 use std::collections::HashMap;
 
 use proptest::{

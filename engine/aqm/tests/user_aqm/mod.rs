@@ -1,8 +1,5 @@
 //! A user's header is compiled with the headers of the crate, loaded and run.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 use std::{
     fs,
     path::Path,
@@ -11,7 +8,7 @@ use std::{
 
 use sluice_aqm::{Aqm, Class, Configured, Verdict, View};
 
-use common::{given, number};
+use crate::common::{given, number};
 
 const SOJOURN_LIMIT: &str = include_str!("sojourn_limit.h");
 const INTEGRATOR: &str = include_str!("integrator.h");
@@ -20,7 +17,7 @@ const INTEGRATOR: &str = include_str!("integrator.h");
 fn load(name: &str, header: &str) -> Result<&'static Class, String> {
     static LOADED: AtomicU32 = AtomicU32::new(0);
     let number = LOADED.fetch_add(1, Ordering::Relaxed); // a loaded library must not be rewritten
-    let folder = common::headers(&format!("user_aqm_{number}"));
+    let folder = crate::common::headers(&format!("user_aqm_{number}"));
     let source = format!(
         "#include \"user.h\"\n\
          const struct aqm_class *sluice_aqm(void);\n\
@@ -28,7 +25,7 @@ fn load(name: &str, header: &str) -> Result<&'static Class, String> {
     );
     fs::write(folder.join("user.h"), header).unwrap();
     fs::write(folder.join("user.c"), source).unwrap();
-    let library = common::shared_library(&folder, "user.c", name, &["-DAQM_HOSTED"])?;
+    let library = crate::common::shared_library(&folder, "user.c", name, &["-DAQM_HOSTED"])?;
     // SAFETY: compiled just now from a header of this test.
     unsafe { sluice_aqm::load(&library) }.map_err(|error| error.to_string())
 }
@@ -220,7 +217,7 @@ fn malformed_descriptors_are_refused() {
 
 #[test]
 fn what_is_no_aqm_is_refused() {
-    let folder = common::headers("user_aqm_refused");
+    let folder = crate::common::headers("user_aqm_refused");
     let text = folder.join("text.so");
     fs::write(&text, "no library").unwrap();
     for path in [Path::new("/nowhere/absent.so"), &text] {
@@ -229,7 +226,7 @@ fn what_is_no_aqm_is_refused() {
         assert!(error.contains(path.to_str().unwrap()), "{error}");
     }
     fs::write(folder.join("other.c"), "int other;\n").unwrap();
-    match common::shared_library(&folder, "other.c", "other", &[]) {
+    match crate::common::shared_library(&folder, "other.c", "other", &[]) {
         Err(error) => eprintln!("skipped: {error}"),
         Ok(library) => {
             // SAFETY: the library holds a number and nothing else.

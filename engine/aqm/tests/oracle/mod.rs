@@ -1,13 +1,11 @@
 //! Compares the RED family with a plain floating-point oracle, on random and adversarial queues.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod model;
 
 use proptest::{prelude::*, sample::select, test_runner::TestRunner};
 use sluice_aqm::{Aqm, Class, Configured, Running, Value, Verdict, View};
 
-use common::{class, configured, number, word};
+use crate::common::{class, configured, number, word};
 use model::{Expected, Interval, Red};
 
 /// The longest queue, packets: a double holds its average exactly to a step.

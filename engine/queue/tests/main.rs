@@ -1,0 +1,10 @@
+//! The tests of this crate, as one program: compiled and linked once, not once for each file.
+
+mod cake;
+mod cake_link;
+mod cake_linux;
+mod common;
+mod fifo;
+mod retune;
+mod schedulers;
+mod sfq;

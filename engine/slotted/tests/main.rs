@@ -1,0 +1,4 @@
+//! The tests of this crate, as one program: compiled and linked once, not once for each file.
+
+mod files;
+mod session;
