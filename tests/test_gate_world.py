@@ -342,6 +342,13 @@ REFUSED = [
         scenario(TCP, {**TCP, "tcp": {"packet_bytes": 1000, "ecn": True}}),
         "flows: tcp.ecn must be the same for all",
     ),
+    (
+        scenario(
+            {**TCP, "tcp": {"packet_bytes": 1000, "ecn": True, "accurate_ecn": True}},
+            {**TCP, "tcp": {"packet_bytes": 1000, "ecn": True}},
+        ),
+        "and whether it is accurate",
+    ),
 ]
 
 

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
 import pytest
 from kernel_needs import needs_compiler, needs_lab, needs_qdiscs
 
@@ -355,6 +356,54 @@ def test_what_a_qdisc_cannot_do_is_told_before_anything_boots(changes, told):
 def test_a_congestion_control_that_the_kernel_lacks_is_told_with_those_it_has():
     with pytest.raises(SluiceError, match=r"none must be one .*: reno, cubic, bbr, "):
         sg.compare(scenario(), world=Kernel(congestion_control="none"))
+
+
+@needs_qdiscs
+def test_each_group_has_its_own_congestion_control():
+    groups = [
+        {"kind": "tcp", "tcp": {**TCP, "like": "linux", "congestion_control": name}}
+        for name in ("bbr", "cubic")
+    ]
+    record = sg.compare(scenario(flows=groups), world="kernel").records[0]
+    looks = record.connections.filter(time_s=1.9)
+    of_bbr, of_cubic = looks.sort("flow").iter_rows(named=True)
+    # an estimate that is near to the link's rate, without headers, and a gain of PROBE_BW or before
+    assert of_bbr["rate_estimate_bps"] == pytest.approx(10e6 * 1448 / 1500, rel=0.5)
+    assert of_bbr["pacing_gain"] in (739 / 256, 88 / 256, 1.25, 0.75, 1.0)
+    assert of_bbr["pacing_rate_bps"] == pytest.approx(
+        0.99 * of_bbr["pacing_gain"] * of_bbr["rate_estimate_bps"], rel=0.3
+    )
+    assert of_cubic["rate_estimate_bps"] is None
+    assert of_cubic["pacing_gain"] is None
+    for each in (of_bbr, of_cubic):
+        assert 0 < each["delivery_rate_bps"] < 20e6
+        assert 0.04 <= each["min_rtt_s"] <= each["rtt_s"] + 1e-3
+
+
+@needs_qdiscs
+def test_accurate_feedback_tells_the_number_of_marks():
+    tcp = {**TCP, "congestion_control": "reno", "ecn": True, "accurate_ecn": True}
+    marking = [{"aqm": "codel", "ecn": True}]
+    given = scenario(flows=[{"kind": "tcp", "count": 2, "tcp": tcp}], disciplines=marking)
+    record = sg.compare(given, world="kernel").records[0]
+    last = record.connections.group_by("flow").agg(pl.col("delivered_ce").last())
+    arrivals = record.ports[0].rows("arrivals")[0, -1]
+    marked = record.whole["mark_ratio"].value * arrivals
+    # classic feedback repeats a mark on all ACKs of a round trip; some marks are still on their way
+    assert last["delivered_ce"].sum() == pytest.approx(marked, abs=4)
+    assert marked > 4
+
+
+def test_what_is_asked_of_the_kernel_is_what_the_scenario_says():
+    def asked(**tcp):
+        given = scenario(flows=[{"kind": "tcp", "tcp": {**TCP, **tcp}}])
+        layer = Layer("pfifo", False)
+        planned = lab_plan(given, given.disciplines[0], 0, layer, None)
+        return [host.ecn for host in planned.job.hosts]
+
+    assert asked() == [0, 0]
+    assert asked(ecn=True) == [1, 1]
+    assert asked(ecn=True, accurate_ecn=True) == [3, 3]
 
 
 def test_what_this_machine_lacks_for_here_is_told_with_what_brings_it():

@@ -16,10 +16,10 @@ import pytest
 import sluicegate as sg
 from sluicegate.errors import SluiceError
 from sluicegate.testbed import run as bed
-from sluicegate.testbed.check import ipv6_need, missing, namespace_needs
+from sluicegate.testbed.check import congestion_controls, ipv6_need, missing, namespace_needs
 from sluicegate.testbed.job import Datagrams, HostJob, Job, Stream
 from sluicegate.testbed.run import run
-from sluicegate.testbed.tcp_info import COLUMNS, tcp_info
+from sluicegate.testbed.tcp_info import COLUMNS, UNKNOWN, tcp_info
 from sluicegate.toml import toml
 
 pytestmark = pytest.mark.slow
@@ -59,7 +59,7 @@ def job(streams=(), sent=None, back=(), duration_ns=1000 * MS, ipv6=False):
             duration_ns=duration_ns,
             sample_ns=10 * MS,
             info_ns=100 * MS,
-            ecn=False,
+            ecn=0,
             ipv6=ipv6,
         )
 
@@ -203,10 +203,14 @@ def test_nothing_is_left_after(number, tmp_path):
     assert set(os.listdir("/sys/class/net")) == links
 
 
-def test_tcp_info_is_read_at_the_right_offsets():
+@pytest.mark.parametrize("control", ["reno", "bbr"])
+def test_tcp_info_is_read_at_the_right_offsets(control):
+    if control not in congestion_controls():
+        pytest.skip(f"this kernel has no {control}: modprobe tcp_{control}")
     listener = socket.create_server(("127.0.0.1", 0))
     sender = socket.socket()
     sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 460)
+    sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
     sender.connect(listener.getsockname())
     receiver, _ = listener.accept()
     sender.sendall(bytes(4480))
@@ -219,7 +223,16 @@ def test_tcp_info_is_read_at_the_right_offsets():
     assert found["cwnd"] >= 10
     assert 0 < found["rtt_us"] < 1_000_000
     assert found["retransmissions"] == found["lost"] == found["unacknowledged"] == 0
-    assert found["timeouts"] in (0, -1)
+    assert found["timeouts"] in (0, UNKNOWN)
+    assert 0 < found["min_rtt_us"] <= found["rtt_us"]
+    # ten packets in a round trip, at most
+    assert 0 < found["delivery_rate"] <= 4480 * 1e6 / found["min_rtt_us"]
+    if control == "bbr":
+        # of STARTUP (tcp_bbr.c: bbr_high_gain), and its estimate of the rate, less 1 %
+        assert found["pacing_gain"] == found["window_gain"] == 739
+        assert found["pacing_rate"] >= 0.98 * 739 / 256 * found["rate_estimate"] > 0
+    else:
+        assert found["pacing_gain"] == found["rate_estimate"] == UNKNOWN
     for each in (receiver, sender, listener):
         each.close()
 

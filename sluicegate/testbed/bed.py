@@ -139,14 +139,17 @@ class _Host:
         """What it says next.
 
         Raises:
-            SluiceError: If it ends instead.
+            SluiceError: If it cannot do its job, or ends instead.
         """
         try:
-            return self._host.recv()
+            said = self._host.recv()
         except EOFError:
             self._process.join()
             code = self._process.exitcode
             raise SluiceError(f"the process of the {self._job.side} ended with {code}") from None
+        if isinstance(said, SluiceError):
+            raise said
+        return said
 
     def end(self) -> None:
         """End it, whatever it does."""

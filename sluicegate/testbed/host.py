@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection
 
 import numpy as np
 
+from sluicegate.errors import SluiceError
 from sluicegate.testbed import datagrams
 from sluicegate.testbed.job import HostJob, HostOutcome, Received, Sent
 from sluicegate.testbed.links import take_addresses
@@ -42,7 +43,11 @@ def main(bed: Connection) -> None:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     bed.send(READY)
     job: HostJob = bed.recv()
-    take_addresses(job)
+    try:
+        take_addresses(job)
+    except SluiceError as error:
+        bed.send(error)
+        return
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     loop = Loop()

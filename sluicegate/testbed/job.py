@@ -119,7 +119,8 @@ class HostJob:
         duration_ns: Of the run.
         sample_ns: Width of the bins in which what arrives is counted.
         info_ns: Between two looks at the kernel's state of each connection.
-        ecn: Whether TCP asks for explicit congestion notification.
+        ecn: What TCP asks for: 0: nothing, 1: explicit congestion notification, 3: that with
+            accurate feedback (`net.ipv4.tcp_ecn`).
         ipv6: Whether all packets are of IPv6, in place of IPv4.
         qdiscs: Lines for `tc` in the side's namespace; its link is `eth0`.
     """
@@ -135,7 +136,7 @@ class HostJob:
     duration_ns: int
     sample_ns: int
     info_ns: int
-    ecn: bool
+    ecn: int
     ipv6: bool
     qdiscs: Sequence[str] = ()
 

@@ -6,6 +6,7 @@ would be one more dependency for the same words.
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -67,12 +68,25 @@ def take_addresses(job: HostJob) -> None:
     _take(NEAR, _addresses(job), job.ipv6)
     router = gateway(job.side, job.ipv6)
     _ip([*_know([router], _ROUTER, NEAR), f"route add default via {router}"])
-    # of both versions of IP
-    _set("ipv4/tcp_ecn", int(job.ecn))
+    _ask_for_ecn(job.ecn)
     if job.qdiscs:
         command("tc", "-batch", "-", text="\n".join(job.qdiscs))
         # without path MTU discovery each packet has a number, by which a log identifies it
         _set("ipv4/ip_no_pmtu_disc", 1)
+
+
+def _ask_for_ecn(ecn: int) -> None:
+    """Say what TCP asks for, of both versions of IP.
+
+    Raises:
+        SluiceError: If the kernel has no accurate feedback.
+    """
+    try:
+        _set("ipv4/tcp_ecn", ecn)
+    except OSError:
+        raise SluiceError(
+            f"tcp.accurate_ecn = true must be false: Linux {os.uname().release} has none"
+        ) from None
 
 
 def _addresses(job: HostJob) -> list[str]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.job import SIDES, HostOutcome, Outcome, Side
-from sluicegate.testbed.tcp_info import COLUMNS
+from sluicegate.testbed.tcp_info import COLUMNS, UNKNOWN
 from sluicegate.worlds.real.outcome import (
     DatagramFlows,
     FlowSeries,
@@ -25,6 +25,9 @@ from sluicegate.worlds.real.outcome import (
 from sluicegate.worlds.real.plan import Plan
 
 _NS_PER_S = 1e9
+_BITS = 8
+# BBR's unit of gains in Linux (BBR_UNIT)
+_GAIN = 256
 
 
 class LinkCounts(Protocol):
@@ -76,6 +79,10 @@ def replication(
     )
 
 
+def _known(name: str) -> pl.Expr:
+    return pl.when(pl.col(name) != UNKNOWN).then(pl.col(name)).alias(name)
+
+
 class Flows:
     """What the two ends of all flows saw."""
 
@@ -111,7 +118,13 @@ class Flows:
             *("unacknowledged", "lost", "delivered", "delivered_ce", "retransmissions"),
             (pl.col("rtt_us") / 1e6).alias("rtt_s"),
             (pl.col("rtt_variance_us") / 1e6).alias("rtt_variance_s"),
-            pl.when(pl.col("timeouts") >= 0).then("timeouts").alias("timeouts"),
+            (pl.col("min_rtt_us") / 1e6).alias("min_rtt_s"),
+            _known("timeouts"),
+            *(
+                (_BITS * _known(name)).alias(f"{name}_bps")
+                for name in ("pacing_rate", "delivery_rate", "rate_estimate")
+            ),
+            *((_known(name) / _GAIN).alias(name) for name in ("pacing_gain", "window_gain")),
         )
 
     def _received(self, looks: pl.DataFrame) -> pl.Series:

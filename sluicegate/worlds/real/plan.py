@@ -24,7 +24,7 @@ from sluicegate.testbed.job import (
     udp_headers,
 )
 from sluicegate.worlds.real.hosts import Place, hosts
-from sluicegate.worlds.real.refusals import MOST_FLOWS
+from sluicegate.worlds.real.refusals import MOST_FLOWS, asks_for
 
 # between two looks at the kernel's state of each connection
 INFO_S = 0.1
@@ -166,7 +166,8 @@ def _hosts(
     assert isinstance(topology, Dumbbell)
     sizes = [stream.packet_bytes for each in streams.values() for stream in each]
     sizes += [int(each.bytes.max()) for each in datagrams.values() if len(each.bytes)]
-    ecn = any(flows.tcp.ecn for flows in scenario.flows if flows.tcp is not None)
+    # the same for all that have TCP (`refusals`)
+    ecn = max((asks_for(flows.tcp) for flows in scenario.flows if flows.tcp), default=0)
 
     def host(side: Side) -> HostJob:
         return HostJob(

@@ -19,7 +19,10 @@ class RealRecord(NetworkRecord):
         connections: A row for each look at a TCP flow: replication; flow (its place among the TCP
             flows of a replication); time_s; received (data packets that arrived since the look
             before); and the sender's `TCP_INFO`: cwnd, ssthresh, unacknowledged, lost, delivered,
-            delivered_ce, retransmissions (packets), rtt_s, rtt_variance_s, timeouts.
+            delivered_ce, retransmissions (packets), rtt_s, rtt_variance_s, min_rtt_s, timeouts,
+            pacing_rate_bps (null: no limit), delivery_rate_bps (its last sample); and for BBR
+            rate_estimate_bps, pacing_gain, window_gain, else null. Rates are of data, without
+            headers.
     """
 
     connections: pl.DataFrame

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sluicegate.registry import PythonAqm
-from sluicegate.scenario import Discipline, Dumbbell, Flows, NetworkScenario
+from sluicegate.scenario import Discipline, Dumbbell, Flows, NetworkScenario, Tcp
 from sluicegate.testbed.job import SIDES, Side, tcp_headers, udp_headers
 from sluicegate.worlds.real.hosts import hosts
 
@@ -13,6 +13,14 @@ from sluicegate.worlds.real.hosts import hosts
 _SEGMENT_BYTES = (88, 32767)
 MOST_FLOWS = 5000
 _MOST_DELAYS = 16
+
+
+def asks_for(tcp: Tcp) -> int:
+    """What TCP asks for, as `HostJob.ecn`."""
+    if not tcp.ecn:
+        return 0
+    by_itself = tcp.congestion_control == "prague"
+    return 3 if (by_itself if tcp.accurate_ecn is None else tcp.accurate_ecn) else 1
 
 
 def of_topology(scenario: NetworkScenario, where: str) -> Iterator[str]:
@@ -61,9 +69,12 @@ def of_flows(
                 )
         for problem in _of_group(flows, congestion_control, known, ipv6):
             yield f"flows.{number}{problem}"
-    ecn = {flows.tcp.ecn for flows in scenario.flows if flows.tcp is not None}
-    if len(ecn) > 1:
-        yield "flows: tcp.ecn must be the same for all: it is a setting of the whole host"
+    asked = {asks_for(flows.tcp) for flows in scenario.flows if flows.tcp is not None}
+    if len(asked) > 1:
+        yield (
+            "flows: tcp.ecn must be the same for all, and whether it is accurate: it is a setting "
+            "of the whole host"
+        )
 
 
 def _of_group(
