@@ -59,8 +59,9 @@ CASES = [
     ),
     (
         changed("flows.0.tcp.congestion_control", "vegas"),
-        "flows.0.tcp.congestion_control = 'vegas' must be one of reno, cubic, dctcp, bbr, prague, "
-        "ledbat; sluice testbed --congestion-control vegas uses the kernel's, where it has it",
+        "flows.0.tcp.congestion_control = 'vegas' must be one of reno, cubic, dctcp, bbr, bbr3, "
+        "prague, ledbat; sluice testbed --congestion-control vegas uses the kernel's, where it has "
+        "it",
     ),
     (
         changed("flows.0.tcp.congestion_control", "dctcp"),

@@ -230,6 +230,7 @@ fn tcp_kind(tcp: &Tcp, traffic_class: TrafficClass) -> Result<TcpKind, String> {
     config.ecn = tcp.ecn;
     config.accurate_ecn = tcp.ecn && tcp.feeds_back_numbers();
     config.pacing = tcp.pacing || config.congestion_control.paces();
+    config.segmentation_offload = tcp.segmentation_offload;
     let set = |to: &mut u64, time_s: Option<f64>| *to = time_s.map_or(*to, ns);
     set(&mut config.min_rto_ns, tcp.min_rto_s);
     set(&mut config.initial_rto_ns, tcp.initial_rto_s);

@@ -94,7 +94,7 @@ impl Sender {
             flight: Some(InFlight { now, ..flight }),
             ..self.sample(moment, ack, (delivered, grows), (rtts_ns.0, least_ns))
         };
-        let delivery = self.rack().sample(moment.now_ns, ack.next);
+        let delivery = self.rack().sample(moment.now_ns, ack.next, sample.ce);
         self.take_sample(moment.config, &sample, delivery.as_ref());
     }
 

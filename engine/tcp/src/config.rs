@@ -59,6 +59,8 @@ pub struct Config {
     pub limited_transmit: bool,
     /// Packets leave one by one, at a rate that follows the window.
     pub pacing: bool,
+    /// Packets that pacing lets go leave in bursts, as many as the congestion control says.
+    pub segmentation_offload: bool,
     /// The first slow start ends by HyStart++ (RFC 9406), if round-trip times grow.
     pub hystart_plus: bool,
     /// Longest time an ACK waits for a second packet, ns; `None`: every packet is acknowledged at
@@ -92,6 +94,7 @@ impl Config {
             max_rto_ns: 60 * SECOND,
             limited_transmit: true,
             pacing: false,
+            segmentation_offload: true,
             hystart_plus: false,
             delayed_ack_ns: Some(100 * MS),
             // kind, length, and two NOPs that align the blocks (RFC 2018, section 3; RFC 7323,

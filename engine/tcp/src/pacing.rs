@@ -9,6 +9,9 @@ use crate::recovery;
 use crate::segment::Segment;
 use crate::sender::{Moment, Sender};
 
+/// Linux: packets sent before the first that has to wait for its share of the rate.
+const UNPACED: u64 = 10;
+
 /// When packets may leave.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pacer {
@@ -19,6 +22,8 @@ pub(crate) struct Pacer {
     /// Packets that may still leave at this time, ns, with the one that left first.
     together: u32,
     together_ns: u64,
+    /// How much later than it might the first one left, as far as it is not made up for, ns.
+    late_ns: u64,
 }
 
 impl Pacer {
@@ -35,14 +40,28 @@ impl Pacer {
         self.next_ns <= now_ns || self.together > 0 && self.together_ns == now_ns
     }
 
-    /// A packet leaves, alone or as the first of a `burst`; its share of the rate lasts `gap_ns`.
-    fn leave(&mut self, now_ns: u64, gap_ns: u64, burst: u32) {
+    /// A packet leaves, alone or as the first of a `burst`; its share of the rate lasts `gap_ns`. A
+    /// sender that `makes_up` for late packets takes what they were late off this time, up to half
+    /// of it.
+    fn leave(&mut self, now_ns: u64, gap_ns: u64, burst: u32, makes_up: bool) {
         if self.together_ns == now_ns && self.together > 0 {
             self.together -= 1;
         } else {
             (self.together_ns, self.together) = (now_ns, burst - 1);
+            self.late_ns = now_ns.saturating_sub(self.next_ns);
         }
-        self.next_ns = self.next_ns.max(now_ns).saturating_add(gap_ns);
+        let made_up_ns = if makes_up {
+            self.late_ns.min(gap_ns / 2)
+        } else {
+            0
+        };
+        self.late_ns -= made_up_ns;
+        self.next_ns = self.next_ns.max(now_ns).saturating_add(gap_ns - made_up_ns);
+    }
+
+    /// A packet leaves without a share of the rate.
+    fn leave_free(&mut self, now_ns: u64) {
+        self.next_ns = self.next_ns.max(now_ns);
     }
 }
 
@@ -72,10 +91,26 @@ impl Sender {
         let srtt_ns = self.rto.srtt_ns(config);
         let outstanding = self.max - self.una;
         let rate = self.congestion.pacing_rate(config, outstanding, srtt_ns);
-        let burst = self.congestion.burst();
-        if let (Some(rate), Some(pacer)) = (rate, self.congestion.pacer()) {
-            pacer.leave(now_ns, (1e9 / rate).round() as u64, burst);
+        let burst = if config.segmentation_offload {
+            self.congestion.burst()
+        } else {
+            1
+        };
+        let is_free = config.quirks.paces_by_departure && self.data_sent(config) < UNPACED;
+        let (Some(rate), Some(pacer)) = (rate, self.congestion.pacer()) else {
+            return;
+        };
+        if is_free {
+            pacer.leave_free(now_ns);
+        } else {
+            let gap_ns = (1e9 / rate).round() as u64;
+            pacer.leave(now_ns, gap_ns, burst, config.quirks.paces_by_departure);
         }
+    }
+
+    /// Returns how many packets with data were sent, counting each time.
+    fn data_sent(&self, config: &Config) -> u64 {
+        u64::from(self.max - u32::from(config.syn)) + u64::from(self.retransmissions)
     }
 
     /// True if a packet waits for its time and [`Sender::take_release`] has not told when that is.

@@ -92,6 +92,9 @@ pub struct Quirks {
     /// threshold. The window starts with one packet only if two SYNs were lost (`tcp_init_metrics`,
     /// `tcp_init_transfer`). By RFC 5681, section 3.1, one lost SYN is enough.
     pub forgives_lost_syn: bool,
+    /// Linux: a sender that paces sends its first ten packets at once, and what a packet leaves late
+    /// is taken off the time until the next one, up to half of this (`tcp_update_skb_after_send`).
+    pub paces_by_departure: bool,
 }
 
 impl Quirks {
@@ -121,6 +124,7 @@ impl Quirks {
         marks_reduce_by_and_by: true,
         resent_syn_ends_ecn: true,
         forgives_lost_syn: true,
+        paces_by_departure: true,
         ..Quirks::NONE
     };
 
@@ -145,5 +149,6 @@ impl Quirks {
         marks_reduce_by_and_by: false,
         resent_syn_ends_ecn: false,
         forgives_lost_syn: false,
+        paces_by_departure: false,
     };
 }

@@ -91,8 +91,8 @@ table! {
         variant: Option<Variant>;
         /// How the sender's window grows, and how a loss or a mark reduces it: `reno` (RFC 5681),
         /// `cubic` (RFC 9438; Linux's own where `like` is `linux`), `dctcp` (RFC 8257), which needs
-        /// `ecn = true`, `bbr` (version 1, as in Linux), or `prague`, which needs `ecn = true` and
-        /// sends ECT(1). The last two need `variant = "rack"`, and they pace.
+        /// `ecn = true`, `bbr` (version 1, as in Linux), `bbr3` (version 3), or `prague`, which needs
+        /// `ecn = true` and sends ECT(1). The last three need `variant = "rack"`, and they pace.
         congestion_control: CongestionControl = CongestionControl::Reno;
         /// `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35, `linux` for today's hosts.
         like: Like = Like::Rfc;
@@ -112,6 +112,10 @@ table! {
         /// window allows: at two windows per round trip in early slow start, else at 1.2 (as in
         /// Linux).
         pacing: bool = false;
+        /// Whether packets of `bbr`, `bbr3` and `prague` leave in bursts of about a millisecond and
+        /// less, as hosts send them whose network card cuts large packets (TSO). In the gate and the
+        /// laboratory it is off.
+        segmentation_offload: bool = true;
         /// Size of a data packet on the wire.
         packet_bytes: u16 = 500, PACKET;
         /// Size of an ACK or a SYN on the wire. Selective acknowledgements make an ACK longer: by 8

@@ -19,7 +19,7 @@ mod signals;
 mod window;
 
 pub(crate) use growth::{Cause, Growth, MIN_SSTHRESH};
-pub(crate) use signals::{Delivery, Event, InFlight, Marks, Rate, Sample, Sent};
+pub(crate) use signals::{Delivery, Event, InFlight, LostPacket, Marks, Rate, Sample, Sent};
 pub(crate) use window::{Congestion, Window};
 
 use crate::config::Config;
@@ -125,6 +125,12 @@ macro_rules! controls {
                 }
             }
 
+            pub fn on_lost(&mut self, window: &mut Window, lost: &LostPacket) {
+                match self {
+                    $($(#[$only])? Self::$Control(of) => of.on_lost(window, lost)),+
+                }
+            }
+
             #[inline]
             pub fn on_ack(
                 &mut self,
@@ -176,6 +182,7 @@ controls! {
     cubic::Cubic,
     dctcp::Dctcp,
     bbr::Bbr,
+    bbr3::Bbr3,
     prague::Prague,
     ledbat::Ledbat,
     linux_cubic::LinuxCubic,
@@ -211,6 +218,9 @@ pub(crate) trait Control: Default {
 
     /// Takes a packet that is sent.
     fn on_sent(&mut self, _window: &mut Window, _sent: &Sent) {}
+
+    /// Takes a packet that is found lost, if the control asks for samples of the delivery rate.
+    fn on_lost(&mut self, _window: &mut Window, _lost: &LostPacket) {}
 
     /// Takes an ACK, after its losses and marks were told as events, with what was delivered, if it
     /// asks for that.

@@ -108,6 +108,21 @@ pub(crate) struct Rate {
     pub prior_delivered: u64,
     /// Packets in flight when the packet that gives the sample was sent, itself among them.
     pub in_flight_at_send: u32,
+    /// Packets found lost, and reported as marked, since then.
+    pub lost: u32,
+    pub ce: u32,
+}
+
+/// A packet that is found lost, told to a control that asks for samples of the delivery rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LostPacket {
+    pub now_ns: u64,
+    /// Packets in flight when it was sent, itself among them.
+    pub in_flight_at_send: u32,
+    /// Packets found lost since then, itself among them.
+    pub lost: u32,
+    /// True if the application limited what was sent then.
+    pub app_limited: bool,
 }
 
 /// What happens beside packets and ACKs.

@@ -2,7 +2,7 @@
 
 use super::hystart_plus::HyStartPlus;
 use super::prr::Prr;
-use super::{AnyControl, Delivery, Event, Marks, Sample, Sent};
+use super::{AnyControl, Delivery, Event, LostPacket, Marks, Sample, Sent};
 use crate::accurate_ecn::Counter;
 use crate::config::{Config, Variant};
 use crate::pacing::Pacer;
@@ -148,6 +148,10 @@ impl Congestion {
             more.prr.on_sent();
         }
         self.control.on_sent(&mut self.window, sent);
+    }
+
+    pub fn on_lost(&mut self, lost: &LostPacket) {
+        self.control.on_lost(&mut self.window, lost);
     }
 
     #[inline]

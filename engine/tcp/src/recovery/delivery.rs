@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use crate::congestion::{Delivery, Rate};
+use crate::congestion::{Delivery, LostPacket, Rate};
 
 /// What a packet remembers from the time when it was sent last (the draft's P).
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,9 @@ struct Record {
     app_limited: bool,
     /// Packets in flight, itself among them.
     in_flight: u32,
+    /// Packets found lost before, and marks reported.
+    lost: u32,
+    ce: u32,
 }
 
 /// The connection's state (the draft's C), and the records of the packets in flight.
@@ -33,6 +36,11 @@ pub(super) struct Deliveries {
     delivered: u64,
     delivered_ns: u64,
     first_sent_ns: u64,
+    /// Packets found lost, and those reported as marked, in all; they may come round.
+    lost: u32,
+    ce: u32,
+    /// The packets of the present ACK that are found lost.
+    losses: Vec<LostPacket>,
     /// The application limits what is sent until more packets than these are delivered; 0: it does
     /// not.
     limited_to: u64,
@@ -56,6 +64,8 @@ impl Deliveries {
             first_sent_ns: self.first_sent_ns,
             app_limited: self.limited_to > 0,
             in_flight: in_flight + 1,
+            lost: self.lost,
+            ce: self.ce,
         };
         if self.records.is_empty() {
             self.first = seq;
@@ -84,9 +94,30 @@ impl Deliveries {
         }
     }
 
+    /// Takes a packet that is found lost.
+    #[cold]
+    pub fn on_lost(&mut self, now_ns: u64, seq: u32) {
+        self.lost = self.lost.wrapping_add(1);
+        let place = seq.checked_sub(self.first);
+        if let Some(record) = place.and_then(|place| self.records.get(place as usize)) {
+            self.losses.push(LostPacket {
+                now_ns,
+                in_flight_at_send: record.in_flight,
+                lost: self.lost.wrapping_sub(record.lost),
+                app_limited: record.app_limited,
+            });
+        }
+    }
+
+    /// Returns the packets found lost since the last call.
+    pub fn take_losses(&mut self) -> Vec<LostPacket> {
+        std::mem::take(&mut self.losses)
+    }
+
     /// Returns what an ACK that expects `next` says (section 3.3, GenerateRateSample).
     #[inline(never)]
-    pub fn sample(&mut self, now_ns: u64, next: u32, min_rtt_ns: u64) -> Delivery {
+    pub fn sample(&mut self, now_ns: u64, next: u32, min_rtt_ns: u64, ce: u32) -> Delivery {
+        self.ce = self.ce.wrapping_add(ce);
         while self.first < next && self.records.pop_front().is_some() {
             self.first += 1;
         }
@@ -113,6 +144,8 @@ impl Deliveries {
             app_limited: packet.app_limited,
             prior_delivered: packet.delivered,
             in_flight_at_send: packet.in_flight,
+            lost: self.lost.wrapping_sub(packet.lost),
+            ce: self.ce.wrapping_sub(packet.ce),
         })
     }
 
@@ -130,7 +163,7 @@ mod tests {
 
     impl Deliveries {
         fn rate_of(&mut self, next: u32, min_rtt_ns: u64) -> Option<Rate> {
-            self.sample(1000 * MS, next, min_rtt_ns).rate
+            self.sample(1000 * MS, next, min_rtt_ns, 0).rate
         }
     }
 

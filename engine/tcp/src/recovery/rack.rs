@@ -92,10 +92,10 @@ impl Rack {
     }
 
     #[inline]
-    pub fn sample(&mut self, now_ns: u64, next: u32) -> Option<Delivery> {
+    pub fn sample(&mut self, now_ns: u64, next: u32, ce: u32) -> Option<Delivery> {
         let min_rtt_ns = self.min_rtt_ns.unwrap_or(0);
         let deliveries = self.deliveries.as_mut()?;
-        Some(deliveries.sample(now_ns, next, min_rtt_ns))
+        Some(deliveries.sample(now_ns, next, min_rtt_ns, ce))
     }
 
     /// Returns when the reordering timer or the probe is due, whichever comes first.
@@ -210,6 +210,7 @@ impl Rack {
         };
         let mut last_due_ns = None;
         let (rtt_ns, flight) = (self.rtt_ns, &mut self.flight);
+        let deliveries = &mut self.deliveries;
         let lost = flight.lose_until(latest.0, |packet| {
             if (packet.sent_ns, packet.seq) >= latest {
                 return false;
@@ -217,8 +218,12 @@ impl Rack {
             let due_ns = packet.sent_ns + rtt_ns + window_ns;
             if due_ns > now_ns {
                 last_due_ns = last_due_ns.max(Some(due_ns));
+                return false;
             }
-            due_ns <= now_ns
+            if let Some(deliveries) = deliveries {
+                deliveries.on_lost(now_ns, packet.seq);
+            }
+            true
         });
         self.reorder_at = last_due_ns.map_or(Deadline::NONE, |due_ns| {
             config.timer(now_ns, due_ns - now_ns)
@@ -230,9 +235,14 @@ impl Rack {
     /// 8985, section 6.3). Returns how many.
     pub fn on_time_out(&mut self, now_ns: u64, una: u32) -> u32 {
         let had_time_ns = self.rtt_ns + self.min_rtt_ns.unwrap_or(0) / REORDERING_SHARE;
-        let lost = self
-            .flight
-            .lose(|packet| packet.seq == una || packet.sent_ns + had_time_ns <= now_ns);
+        let deliveries = &mut self.deliveries;
+        let lost = self.flight.lose(|packet| {
+            let is_lost = packet.seq == una || packet.sent_ns + had_time_ns <= now_ns;
+            if is_lost && let Some(deliveries) = deliveries {
+                deliveries.on_lost(now_ns, packet.seq);
+            }
+            is_lost
+        });
         self.reorder_at = Deadline::NONE;
         self.probe = Probe::default();
         lost.packets
@@ -453,7 +463,11 @@ fn find_lost<F>(sender: &mut Sender, moment: &Moment<F>) -> Lost {
     let recovers = is_repairing(sender);
     let (config, now_ns) = (moment.config, moment.now_ns);
     let rack = sender.rack();
-    rack.find_lost(config, now_ns, latest, (srtt_ns, recovers))
+    let lost = rack.find_lost(config, now_ns, latest, (srtt_ns, recovers));
+    if lost.packets > 0 {
+        sender.tell_losses();
+    }
+    lost
 }
 
 /// Begins recovery if packets are lost that no reduction covers; after a time-out these are
@@ -476,6 +490,16 @@ fn begin_recovery<F>(sender: &mut Sender, moment: &Moment<F>, found: Lost) {
 }
 
 impl Sender {
+    /// Tells congestion control of each packet found lost, if it asks for that.
+    pub(crate) fn tell_losses(&mut self) {
+        let Some(rack) = &mut self.rack else { return };
+        if let Some(deliveries) = &mut rack.deliveries {
+            for lost in deliveries.take_losses() {
+                self.congestion.on_lost(&lost);
+            }
+        }
+    }
+
     /// Returns the state of a sender that recovers by times.
     #[inline]
     pub(crate) fn rack(&mut self) -> &mut Rack {

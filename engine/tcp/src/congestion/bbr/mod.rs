@@ -15,7 +15,8 @@ mod tests;
 use super::{Control, Delivery, Event, InFlight, Sample, Sent, Window, hash};
 use crate::config::{Config, MS, SECOND};
 use crate::sender::Phase;
-use model::{Aggregation, LargestRate};
+pub(super) use model::Aggregation;
+use model::LargestRate;
 use policer::{Policer, Totals};
 
 /// Gains are multiples of 1/256. In STARTUP 2/ln 2, the least gain at which the rate doubles in
@@ -32,7 +33,7 @@ const WINDOW_GAIN: f64 = 2.0;
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 
 /// Packets are sent a bit more slowly than the estimate says (`bbr_pacing_margin_percent`).
-const MARGIN: f64 = 0.99;
+pub(super) const MARGIN: f64 = 0.99;
 
 /// The pipe is full when the rate has not grown by a quarter in three rounds
 /// (`bbr_full_bw_thresh`, `bbr_full_bw_cnt`).
@@ -51,6 +52,10 @@ const LEAST_WINDOW: f64 = 4.0;
 /// for the first rate.
 const FIRST_WINDOW: f64 = 10.0;
 const FIRST_RTT_NS: u64 = MS;
+
+/// Rounds after which a largest burst of ACKs is forgotten: between once and twice as many
+/// (`bbr_extra_acked_win_rtts`).
+const EXCESS_ROUNDS: u8 = 5;
 
 /// Bursts: as many packets of 1448 bytes as leave in 1/1024 s, at most 45; at least two from 1.2
 /// Mbit/s on (`bbr_tso_segs_goal`, `bbr_min_tso_rate`, `sk_pacing_shift`).
@@ -213,7 +218,7 @@ impl Control for Bbr {
         if self.0.pacing_rate > 0.0 {
             return Some(self.0.pacing_rate);
         }
-        Some(first_rate(window.cwnd, srtt_ns))
+        Some(first_rate(HIGH_GAIN, window.cwnd, srtt_ns))
     }
 
     fn burst(&self) -> u32 {
@@ -222,9 +227,9 @@ impl Control for Bbr {
 }
 
 /// `bbr_init_pacing_rate_from_rtt`.
-fn first_rate(window: f64, srtt_ns: u64) -> f64 {
+pub(super) fn first_rate(gain: f64, window: f64, srtt_ns: u64) -> f64 {
     let rtt_ns = if srtt_ns == 0 { FIRST_RTT_NS } else { srtt_ns };
-    HIGH_GAIN * MARGIN * window * 1e9 / rtt_ns as f64
+    gain * MARGIN * window * 1e9 / rtt_ns as f64
 }
 
 fn burst(pacing_rate: f64) -> u32 {
@@ -249,9 +254,10 @@ impl State {
         }
         self.update_rate(flight, of, ack.now_ns);
         if of.rate.is_some() && ack.delivered > 0 {
-            let rate = self.rate();
+            let new_round = self.round_starts.then_some(EXCESS_ROUNDS);
+            let (delivered_ns, rate) = (self.totals.delivered_ns, self.rate());
             self.aggregation
-                .update(&self.totals, ack.delivered, rate, window.cwnd, self.round_starts);
+                .update(delivered_ns, ack.delivered, rate, window.cwnd, new_round);
         }
         if self.mode == Mode::ProbeBw && self.is_phase_over(window, flight, ack.now_ns) {
             self.advance_phase();
@@ -482,7 +488,7 @@ impl State {
     /// `bbr_set_pacing_rate`: until the pipe is full the rate only grows.
     fn update_pacing_rate(&mut self, window: f64, srtt_ns: u64, gain: f64) {
         if self.pacing_rate == 0.0 {
-            self.pacing_rate = first_rate(window, srtt_ns);
+            self.pacing_rate = first_rate(HIGH_GAIN, window, srtt_ns);
         }
         let rate = self.rate() * gain * MARGIN;
         if self.is_full || rate > self.pacing_rate {
@@ -572,6 +578,6 @@ impl State {
     }
 }
 
-fn repairs(phase: Phase) -> bool {
+pub(super) fn repairs(phase: Phase) -> bool {
     matches!(phase, Phase::Recovery | Phase::TimedOut)
 }

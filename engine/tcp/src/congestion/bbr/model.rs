@@ -1,13 +1,9 @@
 //! What BBR estimates: the largest rate of late, and how many packets are acknowledged at once.
 
-use super::policer::Totals;
-
 /// Rounds in which a rate counts (`bbr_bw_rtts`).
 const ROUNDS: u32 = 10;
 
-/// Rounds after which a largest excess is forgotten: between once and twice as many
-/// (`bbr_extra_acked_win_rtts`), and the longest pause that is bridged (`bbr_extra_acked_max_us`).
-const EXCESS_ROUNDS: u8 = 5;
+/// The longest pause between bursts of ACKs that is bridged (`bbr_extra_acked_max_us`).
 const LONGEST_PAUSE_S: f64 = 0.1;
 
 /// Packets after which an epoch ends in any case (`bbr_ack_epoch_acked_reset_thresh`).
@@ -54,7 +50,7 @@ impl LargestRate {
 /// How many more packets are acknowledged at times than the rate says, because ACKs come in bursts
 /// (`bbr_update_ack_aggregation`). The window must allow for them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Aggregation {
+pub(crate) struct Aggregation {
     since_ns: u64,
     acked: u64,
     /// Largest excess, packets, of the present rounds and of those before.
@@ -68,20 +64,29 @@ impl Aggregation {
         (self.since_ns, self.acked) = (now_ns, 0);
     }
 
-    pub fn update(&mut self, totals: &Totals, acked: u32, rate: f64, window: f64, new_round: bool) {
-        if new_round {
+    /// Takes packets that are acknowledged. A new round has the number of rounds after which a
+    /// largest excess is forgotten.
+    pub fn update(
+        &mut self,
+        delivered_ns: u64,
+        acked: u32,
+        rate: f64,
+        window: f64,
+        new_round: Option<u8>,
+    ) {
+        if let Some(forgotten_after) = new_round {
             self.rounds += 1;
-            if self.rounds >= EXCESS_ROUNDS {
+            if self.rounds >= forgotten_after {
                 self.rounds = 0;
                 self.present = 1 - self.present;
                 self.excess[self.present] = 0.0;
             }
         }
         let acked = u64::from(acked);
-        let elapsed_ns = totals.delivered_ns.saturating_sub(self.since_ns);
+        let elapsed_ns = delivered_ns.saturating_sub(self.since_ns);
         let mut expected = (rate * elapsed_ns as f64 * 1e-9).floor();
         if self.acked as f64 <= expected || self.acked + acked >= LONGEST_EPOCH {
-            self.begin(totals.delivered_ns);
+            self.begin(delivered_ns);
             expected = 0.0;
         }
         self.acked += acked;
@@ -135,11 +140,7 @@ mod tests {
         let mut aggregation = Aggregation::default();
         // ten packets every 10 ms, at a rate of 1000 packets a second
         for burst in 1..=100 {
-            let totals = Totals {
-                delivered_ns: burst * 10 * MS,
-                ..Totals::default()
-            };
-            aggregation.update(&totals, 10, 1000.0, 1000.0, false);
+            aggregation.update(burst * 10 * MS, 10, 1000.0, 1000.0, None);
         }
         assert_eq!(aggregation.packets(1000.0), 10.0);
         // at most what leaves in 100 ms
