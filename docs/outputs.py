@@ -178,6 +178,10 @@ _PUBLISHED = {
     "difference": _type(float, "How far ours is above the published figure, as a share of it."),
 }
 _PREDICTED = _type(float, "Our figure of another world, as a prediction of the measured one.")
+_JUDGED = {
+    "spread": _type(float, "Standard deviation of the published figure; null where it has none."),
+    "verdict": _type(str, "`agrees` or `differs`; empty where there is nothing to judge."),
+}
 
 _VALUES = {"type": "object", "additionalProperties": {"type": "number"}}
 _SETTING = _object(
@@ -470,7 +474,9 @@ _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
         "`sluice reproduce`: a paper's figures beside ours.",
         {
             "rows": _list(
-                _object("A published figure and ours.", _PUBLISHED, predicted=_PREDICTED),
+                _object(
+                    "A published figure and ours.", _PUBLISHED, predicted=_PREDICTED, **_JUDGED
+                ),
                 "All of them.",
             ),
             "claims": _list(_row(Claim, "A sentence of the paper, and its verdict."), "All."),

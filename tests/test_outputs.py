@@ -119,6 +119,7 @@ def test_a_reproduction_matches_its_schema(tmp_path, published):
     rows = [
         Row("alone", "queue_mean", 2.0, 2.1, 0.1),
         Row("new", "loss_ratio", None, float("nan"), None, Measure(0.1, None, "")),
+        Row("judged", "goodput", 2.0, 2.1, 0.1, spread=0.1, bar=0.3),
     ]
     claims = [Claim("more waits", "section 2", "undecided", "2 against 2.1")]
     found = Reproduction("paper", rows, [], [], [], claims=claims)

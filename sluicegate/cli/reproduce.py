@@ -59,6 +59,14 @@ def reproduce(
             "hour on one core, and can be interrupted and continued.",
         ),
     ] = False,
+    published: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="l4s: folder with the published tables, which are not part of Sluicegate.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Repeat a paper: every published figure beside ours, with deviation and interval.
 
@@ -68,7 +76,15 @@ def reproduce(
     require("matplotlib", "the page of its results")
     out.mkdir(parents=True, exist_ok=True)
     with progress(1) as watch:
-        found = repeat(name, world=chosen, threads=threads, watch=watch, fresh=fresh, full=full)
+        found = repeat(
+            name,
+            world=chosen,
+            threads=threads,
+            watch=watch,
+            fresh=fresh,
+            full=full,
+            published=published,
+        )
     screen = console()
     # the tables first: they are printed even if nothing can be written
     screen.print(f"[bold]{escape(found.paper)}[/]")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from sluicegate.errors import SluiceError
 
@@ -29,7 +30,11 @@ REPRODUCTIONS = {
     "lred": {"network": "lred.reproduction"},
     "lpf-oda": {"network": "lpf_oda.closed_loop", "slotted": "lpf_oda.open_loop"},
     "red-sfq-rem": {"network": "red_sfq_rem.reproduction"},
+    "l4s": {"network": "l4s.reproduction"},
 }
+
+# those whose published figures are not ours to hand on: the user gives their folder
+GIVEN = ("l4s",)
 
 # those that usually repeat only a part
 FULL = (("redwm", "slotted"),)
@@ -57,6 +62,7 @@ def reproduce(
     watch: Watch | None = None,
     fresh: bool = False,
     full: bool = False,
+    published: Path | None = None,
 ) -> Reproduction:
     """Repeat a paper.
 
@@ -67,9 +73,11 @@ def reproduce(
         watch: Called now and then; see `sluicegate.compare`.
         fresh: Run again even what the store has.
         full: Repeat all of what takes hours, where only a part is usual.
+        published: Folder with the published figures, of those in `GIVEN`.
 
     Raises:
-        SluiceError: As `world_of`; if `full` has no meaning.
+        SluiceError: As `world_of`; if `full` or `published` has no meaning, or if the latter is
+            missing.
         InterruptError: After Ctrl-C; the next call goes on from what is finished.
     """
     chosen_world = world_of(name, world)
@@ -80,7 +88,16 @@ def reproduce(
     # a paper's module brings its plots along, which take seconds to import
     module = import_module(f"sluicegate.papers.{place}")
     chosen = getattr(module, function or "reproduce")
-    more = {"full": True} if full else {}
+    more: dict[str, Any] = {"full": True} if full else {}
+    if name in GIVEN:
+        if published is None:
+            raise SluiceError(
+                f"{name}: the published figures are not ours to hand on: give the folder with "
+                "their tables (--published FOLDER)"
+            )
+        more["published"] = published
+    elif published is not None:
+        raise SluiceError(f"published has no meaning for {name}: it is for {', '.join(GIVEN)}")
     found: Reproduction = chosen(threads=threads, watch=watch, fresh=fresh, **more)
     return found
 

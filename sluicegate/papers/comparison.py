@@ -41,6 +41,10 @@ class Row:
         predicted: Our figure in another world that predicts the measured one; None: there is none.
         measure: What is compared, where rows of several quantities have the same measure; empty:
             the quantity.
+        spread: The standard deviation of the published figure over several trials; None: it has
+            none.
+        bar: The largest difference between the figures that counts as agreement; None: rows have
+            no verdict.
     """
 
     row: str
@@ -50,6 +54,15 @@ class Row:
     half_width: float | None
     predicted: Measure | None = None
     measure: str = ""
+    spread: float | None = None
+    bar: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        """`agrees` or `differs`; empty where there is nothing to judge."""
+        if self.bar is None or self.published is None:
+            return ""
+        return "agrees" if abs(self.measured - self.published) <= self.bar else "differs"
 
     @property
     def difference(self) -> float | None:
@@ -67,6 +80,7 @@ class Row:
             "measured": self.measured,
             "half_width": self.half_width,
             "difference": self.difference,
+            **({} if self.bar is None else {"spread": self.spread, "verdict": self.verdict}),
         }
 
     def cells(self, units: Mapping[str, str]) -> list[str]:
@@ -77,11 +91,18 @@ class Row:
         return [
             self.row,
             f"{self.quantity} ({unit})" if unit else self.quantity,
-            "" if self.published is None else f"{self.published:.7g}",
+            self._published(),
             *predicted,
             measure_text(Measure(self.measured, self.half_width, ""), _DIGITS),
             "" if difference is None else f"{100 * difference:+.2f} %",
+            *([] if self.bar is None else [self.verdict]),
         ]
+
+    def _published(self) -> str:
+        if self.published is None:
+            return ""
+        spread = "" if self.spread is None else f" ± {self.spread:.3g}"
+        return f"{self.published:.7g}{spread}"
 
 
 def row_of(
@@ -134,7 +155,8 @@ class Reproduction:
     @property
     def _header(self) -> list[str]:
         predictor = [self.predictor] if self.predictor else []
-        return ["row", "quantity", "published", *predictor, self.column, "difference"]
+        verdict = ["verdict"] if any(row.bar is not None for row in self.rows) else []
+        return ["row", "quantity", "published", *predictor, self.column, "difference", *verdict]
 
     def summary(self) -> dict[str, Any]:
         """Every row and every claim as types that JSON has."""
@@ -173,7 +195,8 @@ class Reproduction:
         page.section("What the paper leaves open")
         for sentence in self.choices:
             page.text(sentence)
-        page.section("Figures drawn anew")
+        if self.plots:
+            page.section("Figures drawn anew")
         for plot in self.plots:
             page.figure(plot.figure, plot.title, plot.caption)
         page.section("Figure by figure")

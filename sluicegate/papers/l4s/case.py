@@ -1,0 +1,194 @@
+"""A case: a scenario, and what others measured in it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sluicegate.errors import SluiceError
+from sluicegate.estimate import Measure
+from sluicegate.scenario import NetworkScenario
+from sluicegate.worlds.network.record import NetworkRecord
+
+# of a full packet: on an Ethernet without its preamble, as `htb` counts, with and without headers
+PACKET_BYTES, _FRAME_BYTES, _DATA_BYTES = 1500, 1514, 1448
+DATA_SHARE = _DATA_BYTES / PACKET_BYTES
+# TCP with time stamps
+_ACK_BYTES = 52
+# within three spreads, or so much
+_SPREADS, _BAR = 3, 0.1
+
+Of = Callable[[NetworkRecord], Measure]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of a case.
+
+    Attributes:
+        quantity: What, with the unit.
+        published: By others.
+        spread: Its standard deviation over their trials; None: they made one.
+        of: Ours.
+    """
+
+    quantity: str
+    published: float
+    spread: float | None
+    of: Of
+
+    @property
+    def bar(self) -> float:
+        """The largest difference that agrees."""
+        return max(_SPREADS * (self.spread or 0.0), _BAR * abs(self.published))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case of a set.
+
+    Attributes:
+        name: As in the table.
+        scenario: With one discipline.
+        figures: What was measured.
+    """
+
+    name: str
+    scenario: NetworkScenario
+    figures: Sequence[Figure]
+
+
+def rows(folder: Path, name: str) -> Iterator[dict[str, str]]:
+    """The rows of a table in the folder that the user gave; nothing if it is not there.
+
+    Raises:
+        SluiceError: If it is no table.
+    """
+    path = folder / name
+    if not path.is_file():
+        return
+    try:
+        with path.open(newline="") as file:
+            yield from csv.DictReader(file)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise SluiceError(f"{path}: {error}") from None
+
+
+def figure(row: Mapping[str, str], quantity: str, column: str, of: Of, spread: str = "") -> Figure:
+    """The figure of a column.
+
+    Args:
+        row: Of the table.
+        quantity: What it is.
+        column: Which.
+        of: Ours.
+        spread: The column with its spread; empty: there is none.
+
+    Raises:
+        SluiceError: If a column is missing or is no number.
+    """
+    return Figure(quantity, number(row, column), number(row, spread) if spread else None, of)
+
+
+def number(row: Mapping[str, str], column: str) -> float:
+    """A number of a row.
+
+    Raises:
+        SluiceError: If the column is missing or is no number.
+    """
+    try:
+        return float(row[column])
+    except KeyError:
+        raise SluiceError(f"column {column} is missing; there are {', '.join(row)}") from None
+    except (TypeError, ValueError):
+        raise SluiceError(f"{column} = {row[column]!r} must be a number") from None
+
+
+def text(row: Mapping[str, str], column: str) -> str:
+    """A word of a row.
+
+    Raises:
+        SluiceError: If the column is missing.
+    """
+    if column not in row:
+        raise SluiceError(f"column {column} is missing; there are {', '.join(row)}")
+    return row[column]
+
+
+def tcp(label: str, control: str, *, ecn: bool, offload: bool, **more: Any) -> dict[str, Any]:
+    """A TCP flow of Linux.
+
+    Args:
+        label: Of its class.
+        control: Congestion control.
+        ecn: Whether it asks for marks.
+        offload: Whether its host cuts large packets in the network card.
+        more: Further fields of the group.
+    """
+    own = {
+        "like": "linux",
+        "congestion_control": control,
+        "ecn": ecn,
+        "packet_bytes": PACKET_BYTES,
+        "ack_bytes": _ACK_BYTES,
+        "segmentation_offload": offload,
+    }
+    return {"kind": "tcp", "label": label, "tcp": own} | more
+
+
+def scenario(
+    flows: Sequence[Mapping[str, Any]],
+    discipline: Mapping[str, Any],
+    queue: Mapping[str, Any],
+    *,
+    mbit: float,
+    rtts_s: Sequence[float],
+    duration_s: float,
+    warm_up_s: float,
+    replications: int,
+) -> NetworkScenario:
+    """Flows of different round trips share a link, behind a shaper that counts Ethernet headers."""
+    ways_s = [each / 2 for each in rtts_s]
+    shared_s = min(ways_s) / 2
+    return NetworkScenario.parse(
+        {
+            "topology": {
+                "kind": "dumbbell",
+                "rate_bps": mbit * 1e6 * PACKET_BYTES / _FRAME_BYTES,
+                "access_rate_bps": 1e11,
+                "delay_s": shared_s,
+                "client_delays_s": [each - shared_s for each in ways_s],
+                "server_delay_s": 0.0,
+            },
+            "flows": list(flows),
+            "queue": dict(queue),
+            "disciplines": [dict(discipline)],
+            "duration_s": duration_s,
+            "warm_up_s": warm_up_s,
+            "replications": replications,
+            "seed": 1,
+        }
+    )
+
+
+def goodput(label: str) -> Of:
+    """Data that a class delivers, Mbit/s without headers."""
+    return lambda record: record[f"{label}.goodput_bps"].times(DATA_SHARE / 1e6)
+
+
+def round_trip(label: str, rtt_s: float) -> Of:
+    """Mean round-trip time of a class, ms: there is no queue on the way back."""
+
+    def of(record: NetworkRecord) -> Measure:
+        there = record[f"{label}.one_way_delay_mean"].times(1e3)
+        return replace(there, value=there.value + 1e3 * rtt_s / 2)
+
+    return of
+
+
+def waiting(label: str, which: str) -> Of:
+    """Time that packets of a class wait, ms; `which` is `mean`, or a quantile such as `p99`."""
+    return lambda record: record[f"{label}.sojourn_{which}"].times(1e3)

@@ -1,0 +1,179 @@
+"""Runs of the L4S team: one or two flows (IETF 109), a re-run of others' tests, and overload.
+
+Kernels 5.4 with Prague of 2020; offloads off. One run each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from sluicegate.papers.l4s.case import (
+    PACKET_BYTES,
+    Case,
+    Figure,
+    figure,
+    goodput,
+    number,
+    round_trip,
+    rows,
+    scenario,
+    tcp,
+    text,
+    waiting,
+)
+from sluicegate.papers.l4s.disciplines import DROP_TAIL, Discipline, codel, dualpi2, pie
+
+ICCRG, RERUN, OVERLOAD = (f"l4steam/{name}.csv" for name in ("iccrg109", "ect1-rerun", "overload"))
+_TRIALS = 3
+_LIMIT = 10_240
+_CONTROLS = {"Prague": "prague", "Cubic": "cubic", "DCTCP": "dctcp"}
+
+
+def iccrg(folder: Path) -> Iterator[Case]:
+    """One flow alone in DualPI2 or in CoDel; 10 to 40 s.
+
+    Raises:
+        SluiceError: If the table is not what it should be.
+    """
+    for row in rows(folder, ICCRG):
+        # the first part of a run's name is the flows
+        if "__" not in text(row, "run"):
+            continue
+        control = _CONTROLS[text(row, "cc")]
+        rtt_s, mbit = number(row, "base_delay_ms") / 1e3, number(row, "rate_mbit")
+        flows = [tcp("own", control, ecn=True, offload=False, ect1=control == "dctcp")]
+        discipline = dualpi2() if text(row, "aqm") == "dualpi2" else codel(ecn=True)
+        figures = [
+            figure(row, "goodput, Mbit/s", "goodput_mbit", goodput("own")),
+            *(
+                figure(row, f"wait, {which}, ms", f"qdelay_{which}_ms", waiting("own", which))
+                for which in ("mean", "p50", "p99")
+                if row.get(f"qdelay_{which}_ms")
+            ),
+        ]
+        yield Case(
+            f"IETF 109: {text(row, 'cc')}, {mbit:g} Mbit/s, {1e3 * rtt_s:g} ms",
+            scenario(
+                flows,
+                discipline,
+                {"limit": _LIMIT},
+                mbit=mbit,
+                rtts_s=[rtt_s],
+                duration_s=40.0,
+                warm_up_s=10.0,
+                replications=_TRIALS,
+            ),
+            figures,
+        )
+
+
+# s2: by the name of the qdisc in a run's name: the discipline, and the buffer, packets
+_RERUN: Mapping[str, tuple[Discipline, int]] = {
+    "dualpi2": (dualpi2(), 10_000),
+    "pfifo_1000_": (DROP_TAIL, 1000),
+    "pfifo_50_": (DROP_TAIL, 50),
+    "pie_noecn_": (pie(ecn=False), 1000),
+}
+_VERSUS = re.compile(r"cubic-vs-prague-(\w+)-(\d+)ms")
+_RERUN_MBIT = 50.0
+_PRAGUE_AFTER_S, _WINDOW_S, _BEFORE_END_S = 10.0, 20.0, 2.0
+
+
+def rerun(folder: Path) -> Iterator[Case]:
+    """CUBIC, and Prague 10 s later, for the last 20 s but two, where no fallback matters.
+
+    Raises:
+        SluiceError: If the table is not what it should be.
+    """
+    for row in rows(folder, RERUN):
+        found = _VERSUS.fullmatch(text(row, "run"))
+        if text(row, "scenario") != "s2" or found is None or found[1] not in _RERUN:
+            continue
+        discipline, limit = _RERUN[found[1]]
+        rtt_s, until_s = float(found[2]) / 1e3, number(row, "length_s") - _BEFORE_END_S
+        flows = [
+            tcp("cubic", "cubic", ecn=True, offload=False),
+            tcp("prague", "prague", ecn=True, offload=False, start_s=_PRAGUE_AFTER_S),
+        ]
+        figures = [
+            figure(row, "CUBIC, Mbit/s", "rate1_mbit", goodput("cubic")),
+            figure(row, "CUBIC, round trip, ms", "rtt1_mean_ms", round_trip("cubic", rtt_s)),
+            figure(row, "Prague, Mbit/s", "rate2_mbit", goodput("prague")),
+            figure(row, "Prague, round trip, ms", "rtt2_mean_ms", round_trip("prague", rtt_s)),
+        ]
+        yield Case(
+            f"re-run: {found[1].strip('_')}, {found[2]} ms",
+            scenario(
+                flows,
+                discipline,
+                {"limit": limit},
+                mbit=_RERUN_MBIT,
+                rtts_s=[rtt_s],
+                duration_s=until_s,
+                warm_up_s=until_s - _WINDOW_S,
+                replications=_TRIALS,
+            ),
+            figures,
+        )
+
+
+# the codepoints of a load
+_CODEPOINTS = {"UDP": (False, False), "UDP_ECT0": (True, False), "UDP_ECT1": (True, True)}
+_COLUMNS = {"UDP": "udp_notect_mbit", "UDP_ECT0": "udp_ect0_mbit", "UDP_ECT1": "udp_ect1_mbit"}
+_OVERLOAD_MBIT, _OVERLOAD_RTT_S = 100.0, 0.02
+
+
+def overload(folder: Path) -> Iterator[Case]:
+    """Prague and CUBIC beside datagrams that do not respond; 8 to 20 s.
+
+    Raises:
+        SluiceError: If the table is not what it should be.
+    """
+    for row in rows(folder, OVERLOAD):
+        loads = text(row, "load").split()
+        each_mbit = float(text(row, "load_each_mbit").removesuffix("M"))
+        # 0 % has no weight at all in the qdisc; the least share that we have is as small
+        share = max(number(row, "classic_protection_pct") / 100, 0.001)
+        flows = [
+            tcp("prague", "prague", ecn=True, offload=False),
+            tcp("cubic", "cubic", ecn=False, offload=False),
+            *(
+                {
+                    "kind": "datagrams",
+                    "label": load,
+                    "rate_bps": each_mbit * 1e6,
+                    "packet_bytes": PACKET_BYTES,
+                    "ecn": _CODEPOINTS[load][0],
+                    "ect1": _CODEPOINTS[load][1],
+                    "spread_s": 0.001,
+                }
+                for load in loads
+            ),
+        ]
+        figures: list[Figure] = [
+            figure(row, "Prague, Mbit/s", "prague_mbit", goodput("prague")),
+            figure(row, "CUBIC, Mbit/s", "cubic_mbit", goodput("cubic")),
+            *(figure(row, f"{load}, Mbit/s", _COLUMNS[load], goodput(load)) for load in loads),
+            *(
+                figure(row, f"{name}, wait, ms", f"qdelay_{label}_mean_ms", waiting(label, "mean"))
+                for name, label in (("Prague", "prague"), ("CUBIC", "cubic"))
+                if row.get(f"qdelay_{label}_mean_ms")
+            ),
+        ]
+        yield Case(
+            f"overload: {' + '.join(loads)}, {each_mbit:g} Mbit/s each, "
+            f"protection {100 * share:.3g} %",
+            scenario(
+                flows,
+                dualpi2(classic_share=share),
+                {"limit": 10_000},
+                mbit=_OVERLOAD_MBIT,
+                rtts_s=[_OVERLOAD_RTT_S],
+                duration_s=20.0,
+                warm_up_s=8.0,
+                replications=_TRIALS,
+            ),
+            figures,
+        )

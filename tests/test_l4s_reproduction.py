@@ -1,0 +1,157 @@
+"""`sluice reproduce l4s`, with small tables of the published form: their figures are made up."""
+
+import pytest
+
+from sluicegate import papers
+from sluicegate.errors import SluiceError
+from sluicegate.papers.comparison import Row
+from sluicegate.papers.l4s import l4s_tests, l4steam, pam2025
+
+ONE = {
+    "setting": "cubic_ecn",
+    "buffer_bdp": "2.0",
+    "capacity_mbit": "100",
+    "base_rtt_ms": "10",
+    "aqm": "DualPI2",
+    "cc_l4s": "prague",
+    "tput_l4s_mean_mbit": "40",
+    "tput_l4s_sd": "1",
+    "tput_classic_mean_mbit": "50",
+    "tput_classic_sd": "2",
+    "srtt_l4s_mean_ms": "10",
+    "srtt_l4s_sd": "0.1",
+    "srtt_classic_mean_ms": "15",
+    "srtt_classic_sd": "0.1",
+}
+S6 = {
+    "scenario": "s6",
+    "rate_mbit": "50",
+    "qdisc": "pie",
+    "cc1": "prague",
+    "rtt1_ms": "20",
+    "throughput1_mbit": "45",
+    "cc2": "reno",
+    "cc2_ecn": "noecn",
+    "rtt2_ms": "20",
+    "throughput2_mbit": "2",
+}
+ALONE = {
+    "run": "Prague__20_5",
+    "aqm": "dualpi2",
+    "rate_mbit": "20",
+    "base_delay_ms": "5",
+    "cc": "Prague",
+    "goodput_mbit": "19",
+    "qdelay_mean_ms": "0.8",
+    "qdelay_p50_ms": "0.9",
+    "qdelay_p99_ms": "",
+}
+OVERLOAD = {
+    "classic_protection_pct": "10",
+    "load": "UDP UDP_ECT1",
+    "load_each_mbit": "50M",
+    "prague_mbit": "10",
+    "cubic_mbit": "10",
+    "udp_notect_mbit": "30",
+    "udp_ect1_mbit": "40",
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    def write(name, *rows):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        lines = [",".join(rows[0]), *(",".join(row.values()) for row in rows)]
+        path.write_text("\n".join(lines) + "\n")
+        return tmp_path
+
+    return write
+
+
+def test_a_case_has_the_published_setting(folder):
+    (case,) = pam2025.cases(folder(pam2025.ONE, ONE))
+    found = case.scenario
+    # htb counts 1514 bytes for a packet of 1500
+    assert found.topology.rate_bps == pytest.approx(100e6 * 1500 / 1514)
+    assert found.duration_s == 60
+    assert found.warm_up_s == 0
+    assert found.replications == 10
+    prague, cubic = found.flows
+    assert (prague.tcp.congestion_control, prague.tcp.ecn) == ("prague", True)
+    assert (cubic.tcp.congestion_control, cubic.tcp.ecn) == ("cubic", True)
+    assert found.disciplines[0].params == {"target": 0.005}
+    # three spreads, or 10 %
+    assert [each.bar for each in case.figures] == pytest.approx([4, 1.0, 6, 1.5])
+
+
+def test_rows_of_senders_and_qdiscs_that_we_do_not_have_are_left_out(folder):
+    others = [ONE | {"aqm": "FQ"}, ONE | {"setting": "bbrv2_ecn"}, ONE | {"cc_l4s": "bbr2"}]
+    (case,) = pam2025.cases(folder(pam2025.ONE, ONE, *others))
+    assert case.name.startswith("DualPI2, 2 BDP")
+
+
+def test_bleached_flows_have_no_ecn(folder):
+    (case,) = l4s_tests.cases(folder(l4s_tests.S6, S6))
+    assert [flows.tcp.ecn for flows in case.scenario.flows] == [True, False]
+    assert case.scenario.warm_up_s == 18
+
+
+def test_a_load_has_its_codepoints(folder):
+    (case,) = l4steam.overload(folder(l4steam.OVERLOAD, OVERLOAD))
+    _, _, plain, marked = case.scenario.flows
+    assert (plain.ecn, plain.ect1, marked.ecn, marked.ect1) == (False, False, True, True)
+    assert case.scenario.disciplines[0].params == {"classic_share": 0.1}
+
+
+def test_delays_that_were_not_kept_are_no_figures(folder):
+    (case,) = l4steam.iccrg(folder(l4steam.ICCRG, ALONE))
+    told = [each.quantity for each in case.figures]
+    assert told == ["goodput, Mbit/s", "wait, mean, ms", "wait, p50, ms"]
+
+
+def test_a_published_case_is_run_and_judged(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    path = folder(l4steam.ICCRG, ALONE, ALONE | {"goodput_mbit": "1"})
+    found = papers.reproduce("l4s", published=path, threads=1)
+    assert [row.published for row in found.rows] == [19, 0.8, 0.9, 1, 0.8, 0.9]
+    # alone it takes all of 20 Mbit/s less headers: it cannot be near 1
+    assert found.rows[0].measured == pytest.approx(20 * 1448 / 1514, rel=0.1)
+    assert [found.rows[place].verdict for place in (0, 3)] == ["agrees", "differs"]
+    assert found.summary()["rows"][0]["verdict"] == "agrees"
+
+
+def test_a_row_agrees_up_to_its_bar():
+    row = Row("case", "figure", 10.0, 11.0, None, spread=0.1, bar=1.0)
+    assert row.verdict == "agrees"
+    assert row.cells({})[2:] == ["10 ± 0.1", "11", "+10.00 %", "agrees"]
+    assert Row("case", "figure", 10.0, 11.1, None, bar=1.0).verdict == "differs"
+    assert Row("case", "figure", None, 11.1, None, bar=1.0).verdict == ""
+    assert Row("case", "figure", 10.0, 99.0, None).verdict == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"tput_l4s_sd": "one"}, "tput_l4s_sd = 'one' must be a number"),
+        ({"buffer_bdp": ""}, "buffer_bdp = '' must be a number"),
+    ],
+)
+def test_what_is_no_number_is_told_with_its_column(folder, change, told):
+    with pytest.raises(SluiceError, match=told):
+        papers.reproduce("l4s", published=folder(pam2025.ONE, ONE | change))
+
+
+def test_a_missing_column_is_told(folder):
+    row = {name: value for name, value in ONE.items() if name != "aqm"}
+    with pytest.raises(SluiceError, match="column aqm is missing; there are setting, buffer_bdp"):
+        papers.reproduce("l4s", published=folder(pam2025.ONE, row))
+
+
+def test_the_folder_is_needed_and_must_have_a_table(tmp_path):
+    with pytest.raises(SluiceError, match="give the folder with their tables"):
+        papers.reproduce("l4s")
+    with pytest.raises(SluiceError, match=r"none of the published tables l4s-pam2025/one-vs"):
+        papers.reproduce("l4s", published=tmp_path)
+    with pytest.raises(SluiceError, match="published has no meaning for lred"):
+        papers.reproduce("lred", published=tmp_path)
