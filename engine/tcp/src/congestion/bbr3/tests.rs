@@ -160,8 +160,9 @@ fn marks_count_only_with_short_round_trips() {
 fn a_time_out_leaves_one_packet_and_the_estimates() {
     let mut path = path();
     path.run(2 * SECOND);
-    let next = path.entered;
-    path.lost = (next..next + 213).collect();
+    // all that the window lets go, and the probe
+    let (next, window) = (path.entered, path.sender.cwnd() as u32);
+    path.lost = (next..next + window + 1).collect();
     let mut least = f64::INFINITY;
     path.watch(15 * SECOND, |path| least = least.min(path.sender.cwnd()));
     assert!(path.sender.timeouts() > 0);
