@@ -22,7 +22,7 @@ from sluicegate.scenario.derived import (
 from sluicegate.scenario.table import Table
 
 Variant: TypeAlias = Literal["tahoe", "reno", "newreno", "sack", "rack"]
-CongestionControl: TypeAlias = Literal["reno", "cubic", "dctcp", "bbr", "prague", "ledbat"]
+CongestionControl: TypeAlias = Literal["reno", "cubic", "dctcp", "bbr", "bbr3", "prague", "ledbat"]
 Like: TypeAlias = Literal["rfc", "ns2", "linux"]
 SizeKind: TypeAlias = Literal["constant", "geometric", "pareto"]
 GapKind: TypeAlias = Literal["constant", "exponential"]
@@ -158,9 +158,9 @@ class Tcp(Table):
             `linux`.
         congestion_control: How the sender's window grows, and how a loss or a mark reduces it:
             `reno` (RFC 5681), `cubic` (RFC 9438; Linux's own where `like` is `linux`), `dctcp` (RFC
-            8257), which needs `ecn = true`, `bbr` (version 1, as in Linux), or `prague`, which
-            needs `ecn = true` and sends ECT(1). The last two need `variant = "rack"`, and they
-            pace. [default reno]
+            8257), which needs `ecn = true`, `bbr` (version 1, as in Linux), `bbr3` (version 3), or
+            `prague`, which needs `ecn = true` and sends ECT(1). The last three need `variant =
+            "rack"`, and they pace. [default reno]
         like: `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35, `linux` for today's
             hosts. [default rfc]
         receiver_window: Greatest number of packets in flight (ns-2's `window_`). [packets; 1 to
@@ -175,6 +175,9 @@ class Tcp(Table):
         pacing: Whether packets leave one by one, at a rate that follows the window, not as soon as
             the window allows: at two windows per round trip in early slow start, else at 1.2 (as in
             Linux). [default False]
+        segmentation_offload: Whether packets of `bbr`, `bbr3` and `prague` leave in bursts of about
+            a millisecond and less, as hosts send them whose network card cuts large packets (TSO).
+            In the gate and the laboratory it is off. [default True]
         packet_bytes: Size of a data packet on the wire. [bytes; 1 to 65,535; default 500]
         ack_bytes: Size of an ACK or a SYN on the wire. Selective acknowledgements make an ACK
             longer: by 8 bytes for each block, and by 4 more if it is like the RFCs'. [bytes; 1 to
@@ -196,6 +199,7 @@ class Tcp(Table):
     accurate_ecn: bool | None = None
     hystart_plus: bool = False
     pacing: bool = False
+    segmentation_offload: bool = True
     packet_bytes: int = 500
     ack_bytes: int = 40
     initial_window: float | None = None
