@@ -204,8 +204,8 @@ CASES = [
         changed("flows.0.tcp", {"windows": 3}),
         "flows.0.tcp.windows is not a field; there are variant, "
         "congestion_control, like, receiver_window, ecn, accurate_ecn, hystart_plus, "
-        "pacing, packet_bytes, ack_bytes, initial_window, min_rto_s, initial_rto_s, "
-        "tick_s, delayed_ack_s",
+        "pacing, segmentation_offload, packet_bytes, ack_bytes, initial_window, min_rto_s, "
+        "initial_rto_s, tick_s, delayed_ack_s",
     ),
     (changed("flows.0", {"kind": "datagrams"}), "flows.0.rate_bps is missing"),
     (

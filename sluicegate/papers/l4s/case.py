@@ -18,6 +18,8 @@ PACKET_BYTES, _FRAME_BYTES, _DATA_BYTES = 1500, 1514, 1448
 DATA_SHARE = _DATA_BYTES / PACKET_BYTES
 # TCP with time stamps
 _ACK_BYTES = 52
+# flows start within this time, so that trials differ
+_SPREAD_S = 0.1
 # within three spreads, or so much
 _SPREADS, _BAR = 3, 0.1
 
@@ -136,7 +138,7 @@ def tcp(label: str, control: str, *, ecn: bool, offload: bool, **more: Any) -> d
         "ack_bytes": _ACK_BYTES,
         "segmentation_offload": offload,
     }
-    return {"kind": "tcp", "label": label, "tcp": own} | more
+    return {"kind": "tcp", "label": label, "tcp": own, "spread_s": _SPREAD_S} | more
 
 
 def scenario(

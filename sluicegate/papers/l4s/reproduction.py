@@ -51,7 +51,8 @@ _CHOICES = (
     "BBRv2, BBRv3 that answers marks, RED whose thresholds tc chose, cnq_codel_af, and the parts "
     "of the re-run in which links vary.",
     "Rates are those of htb, which counts Ethernet headers: 1514 bytes for a packet of 1500. Where "
-    "it is not stated, segmentation offload is on (L4S-PAM2025).",
+    "it is not stated, segmentation offload is on (L4S-PAM2025). Flows that start together start "
+    "within 0.1 s, so that trials differ.",
 )
 
 
