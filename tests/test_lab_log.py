@@ -41,8 +41,6 @@ BUSY = {
     "pie": "target=0.001,t_update=0.002,max_burst=0,alpha=1,beta=1",
     "dualpi2": "target=0.001,t_update=0.002,beta=40,mtu_bytes=100,classic_share=0.5",
     "cobalt": "target=0.001,interval=0.01,mtu_bytes=100,p_inc=0.05",
-    # the log has no hosts; a shaper of less than the link's rate
-    "cake": "target=0.001,rtt=0.01,mtu_bytes=100,isolation=flows,queues=64,rate_bps=15e6",
 }
 
 
@@ -80,7 +78,6 @@ class Case:
 COUPLED = [
     Case("dualpi2", "tail", ecn=True),
     Case("dualpi2", "front", ecn=True, more="like=rfc,order=shifted,shift=0.002"),
-    Case("cake", "front", ecn=True, more="diffserv=diffserv8"),
 ]
 FEW = [
     *COUPLED,

@@ -219,21 +219,13 @@ const CATCH_UP_NS: u64 = 10_000_000;
 fn check_pace(name: &str, lines: &[Line], rate_bps: u64) -> usize {
     let (mut arrived, mut free_ns) = (HashMap::new(), lines[0].view.now_ns);
     let (mut has_dropped, mut late) = (false, 0);
-    // true if a shaper held the packets when the link asked last
-    let mut is_held = false;
-    for (place, line) in lines.iter().enumerate() {
+    for line in lines {
         let now_ns = line.view.now_ns;
         match line.event.as_str() {
             "arrive" => {
                 arrived.insert(line.packet, (now_ns, u64::from(line.view.packet_bytes)));
             }
-            "ask" => {
-                has_dropped = false;
-                let behind = lines[place + 1..].iter();
-                let mut own =
-                    behind.take_while(|line| line.event != "ask" && line.event != "arrive");
-                is_held |= !own.any(|line| line.event == "send");
-            }
+            "ask" => has_dropped = false,
             "depart" => has_dropped |= line.verdict == Some(Verdict::DropEarly),
             "send" => {
                 let (since_ns, bytes) = arrived[&line.packet];
@@ -241,11 +233,6 @@ fn check_pace(name: &str, lines: &[Line], rate_bps: u64) -> usize {
                 late += usize::from(has_dropped && ready_ns < now_ns);
                 let begin_ns = ready_ns.max(now_ns.saturating_sub(CATCH_UP_NS));
                 free_ns = begin_ns + bytes * 8_000_000_000 / rate_bps;
-                if is_held && name.starts_with("cake") {
-                    assert!(line.view.idle_since_ns >= free_ns, "{name}: {line:?}");
-                    free_ns = line.view.idle_since_ns;
-                }
-                is_held = false;
                 assert_eq!(line.view.idle_since_ns, free_ns, "{name}: {line:?}");
             }
             _ => {}
