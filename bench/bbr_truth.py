@@ -262,6 +262,22 @@ def table(only: Sequence[str]) -> Iterator[str]:
     yield "\nAgree: " + ", ".join(f"{name} {held[name]} of {of[name]}" for name in of) + "."
 
 
+def trace() -> None:
+    """Print a flow alone every 0.1 s: window, packets in flight and gain; ours / the kernel's."""
+    cell = FIRST[0]
+    scenario = cell.scenario(replications=1, seed=1)
+    looks = sg.compare(scenario, world="kernel", threads=1).records[0].connections
+    session = sg.session(scenario)
+    for look in looks.filter(pl.col("time_s").is_between(0.05, 11.95)).iter_rows(named=True):
+        session.advance(to_s=look["time_s"])
+        own = session.observe().flows[0]
+        window = own.windows[0] if len(own.windows) else math.nan
+        print(
+            f"{look['time_s']:.1f} s: window {window:.0f} / {look['cwnd']}, "
+            f"in flight {own.in_flight} / {look['unacknowledged']}, gain {look['pacing_gain']}"
+        )
+
+
 def page() -> None:
     """Write the table into the page."""
     rows = "\n".join(table([]))
@@ -273,7 +289,7 @@ def page() -> None:
 def main() -> None:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", choices=("run", "table", "page"))
+    parser.add_argument("what", choices=("run", "table", "page", "trace"))
     parser.add_argument("--only", nargs="*", default=[], help="names of cells contain one of these")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--at-once", type=int, default=2, help="runs at the same time")
@@ -282,6 +298,8 @@ def main() -> None:
         run(given.only, given.seeds, given.at_once)
     elif given.what == "page":
         page()
+    elif given.what == "trace":
+        trace()
     else:
         for line in table(given.only):
             print(line, flush=True)
