@@ -335,6 +335,7 @@ def test_a_class_in_python_and_a_header_are_judged(tmp_path, root):
     ("disciplines", "changed", "message"),
     [
         ([], {}, "disciplines must have one AQM at least"),
+        (["dualpi2"], {}, "dualpi2 in section 3.1: dualpi2: ecn must be true"),
         (["codel", "codel"], {}, "two disciplines are called codel: give one another label"),
         (["codel"], {"replications": 1}, "replications = 1 must be at least 2"),
         (["codel"], {"profile": "mars"}, "profile = mars must be one of default, home"),

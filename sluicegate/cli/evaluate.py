@@ -118,10 +118,10 @@ def evaluate(
     from sluicegate.evaluate.words import case_lines
 
     chosen = profile_named(profile)
-    given = _disciplines(aqm)
+    given = disciplines(aqm)
     others = [DROP_TAIL]
     if reference is not None:
-        (other,) = _disciplines([reference])
+        (other,) = disciplines([reference])
         others.append(other.name)
         if other.name not in [DROP_TAIL, *(each.name for each in given)]:
             given = [*given, other]
@@ -155,7 +155,8 @@ def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")]
 
 
-def _disciplines(texts: Sequence[str]) -> list[Discipline]:
+def disciplines(texts: Sequence[str]) -> list[Discipline]:
+    """Disciplines as they are written on a command line."""
     from sluicegate.scenario import NetworkScenario
 
     tables = [syntax.discipline(text, "AQM") for text in texts]

@@ -8,12 +8,13 @@ from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
-from sluicegate import store
+from sluicegate import _engine, store
 from sluicegate.errors import SluiceError
 from sluicegate.evaluate.case import Case, Fitted
 from sluicegate.evaluate.cases import chosen_cases
 from sluicegate.evaluate.profile import Profile
 from sluicegate.evaluate.work import Run
+from sluicegate.registry import Aqm
 from sluicegate.scenario import Discipline
 from sluicegate.sweeps.folder import FORMAT, Folder
 from sluicegate.worlds.network.simulate import describe, identity
@@ -83,8 +84,13 @@ class Plan:
         return plan
 
     def _check(self, case: Case, name: str, fitted: Fitted) -> None:
+        discipline = fitted.discipline
+        aqm = discipline.configured
         try:
-            case.scenario(self.profile, fitted, 0, self.seed)
+            scenario = case.scenario(self.profile, fitted, 0, self.seed)
+            if isinstance(aqm, Aqm) and aqm.of.coupled:
+                # it is held against its buffer, and `ecn`, when a run begins
+                _engine.NetworkSession(scenario.handle, discipline.handle)
         except SluiceError as error:
             raise SluiceError(f"{name} in section {case.section}: {error}") from error
 
