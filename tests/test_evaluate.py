@@ -297,6 +297,8 @@ def test_what_is_finished_is_kept_after_ctrl_c(tmp_path, monkeypatch):
         return made(self, run)
 
     monkeypatch.setattr(Replications, "_made", interrupted)
+    # jobs of several runs would be lost as a whole
+    monkeypatch.setattr("sluicegate.evaluate.run._MOST_RUNS", 1)
     given = {"profile": BRIEF, "sections": ["5.1.1"], "workers": 1}
     with pytest.raises(InterruptError, match="3 of 6 runs are in the folder"):
         evaluate(["codel"], tmp_path, **given)
