@@ -20,7 +20,7 @@ KEPT = 0.98
 VERDICTS = ("better", "a trade", "worse", "no difference")
 HEADER = (
     *("discipline", "delay", "goodput", *VERDICTS),
-    *(f"shortest delay at {KEPT:.0%} of the goodput", "least goodput"),
+    *(f"shortest delay at {100 * KEPT:g} % of the goodput", "least goodput"),
 )
 
 
