@@ -420,8 +420,9 @@ _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
                         "slope": _type(float, "dy/dx along the frontier."),
                         "corner": _type(bool, "Whether it is a corner: a policy without chance."),
                         "drops": _list(
-                            _type(float),
-                            "Probability of a drop, by the packets in the system.",
+                            _list(_type(float), "By packets in the system, or slots waited."),
+                            "Probability of a drop: one row; two, after an admission and after a "
+                            "loss, or of the first class and of the second.",
                         ),
                     },
                 ),
@@ -438,6 +439,28 @@ _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
                         "y": _MEASURE,
                         "regret_x": _MEASURE,
                         "regret_y": _MEASURE,
+                    },
+                ),
+                "In the scenario's order.",
+            ),
+        },
+        {},
+    ),
+    "clairvoyant": (
+        "`sluice frontier` on a recording: who knows all arrivals ahead, and each AQM's regret.",
+        {
+            "title": _type(str, "Of the scenario."),
+            "deadline_slots": _type(int, "Within which a packet's service must start."),
+            "packets": _type(int, "Of the recording."),
+            "in_time": _type(float, "The greatest share of packets in time."),
+            "disciplines": _list(
+                _object(
+                    "An AQM of the scenario.",
+                    {
+                        "discipline": _type(str, "Its name."),
+                        "in_time": _MEASURE,
+                        "loss": _MEASURE,
+                        "regret": _MEASURE,
                     },
                 ),
                 "In the scenario's order.",

@@ -1,6 +1,6 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -511,6 +511,15 @@ class SlottedSession:
     def observe(self) -> SlottedObservation: ...
     def retune(self, discipline: Discipline, queue: Table) -> None: ...
     def end(self) -> SlottedOutcome: ...
+
+@final
+class SlottedEnvironments:
+    COLUMNS: ClassVar[list[str]]
+    def __new__(
+        cls, scenario: Scenario, discipline: Discipline, count: int, deadline: int
+    ) -> SlottedEnvironments: ...
+    def reset(self, seed: int) -> NDArray[np.float64]: ...
+    def step(self, probability: NDArray[np.float64]) -> NDArray[np.float64]: ...
 
 @final
 class OfferedTcp:

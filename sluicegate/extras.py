@@ -12,6 +12,7 @@ EXTRAS = {
     "duckdb": "sweeps",
     "distributed": "dask",
     "optuna": "tune",
+    "gymnasium": "gym",
 }
 
 

@@ -85,6 +85,12 @@ def commands(root, tmp_path):
             ],
             ["frontier", light, "--aqm", "drop_tail", "--points", "4", "--out", tmp_path],
         ],
+        "clairvoyant": [
+            [
+                *("frontier", root / "scenarios" / "gateway.toml", "--aqm", "drop_tail"),
+                *("--deadline", "4999", "--out", tmp_path),
+            ],
+        ],
         "stability": [
             [
                 "stability",

@@ -15,10 +15,11 @@ from sluicegate.errors import SluiceError, UsageError
 from sluicegate.extras import require
 from sluicegate.files import make_folder, write_whole
 from sluicegate.report.terminal import terminal_table
-from sluicegate.scenario import Scenario
+from sluicegate.scenario import ReplayArrivals, Scenario
 
 if TYPE_CHECKING:
     from sluicegate.frontier import Frontier
+    from sluicegate.frontier.classes import Classes
     from sluicegate.frontier.front import Point
 
 _MOST_ROWS = 8
@@ -31,9 +32,11 @@ def frontier(
         str,
         typer.Option(
             metavar="X,Y",
-            help="The two objectives: queue (mean packets), sojourn (mean slots) or late (share of "
-            "the packets served that waited too long), with loss; or queue, late or loss with "
-            "in_time (share of the packets that arrive and are served in time).",
+            help="The two objectives: queue (mean packets), sojourn (mean slots), late (share of "
+            "the packets served that waited too long) or runs (packets lost in a row), with loss; "
+            "queue, late or loss with in_time (share of the packets that arrive and are served in "
+            "time); with --classes queue, sojourn or late with weighted, or loss_first with "
+            "loss_second.",
         ),
     ] = "queue,loss",
     deadline: Annotated[
@@ -56,6 +59,23 @@ def frontier(
     points: Annotated[
         int, typer.Option(metavar="N", help="Corners of the frontier to find at most.")
     ] = 100,
+    at_head: Annotated[
+        bool,
+        typer.Option(
+            "--at-head",
+            help="Policies that drop the packet at the head, by the time it waited (as CoDel), "
+            "instead of arrivals.",
+        ),
+    ] = False,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE,WEIGHT",
+            help="Two classes of packets: the share of the second, and what its loss counts beside "
+            "1 of the first. A header knows the second by ECT(1).",
+            show_default=False,
+        ),
+    ] = None,
     at: Annotated[
         float | None,
         typer.Option(
@@ -88,6 +108,9 @@ def frontier(
     For independent arrivals a short drop-tail is itself the frontier of mean queue and loss. An AQM
     can win packets in time: try --objectives loss,in_time --deadline 10.
 
+    On a recording with known service times it computes, for a --deadline, how many packets could be
+    in time if all arrivals were known ahead.
+
     AQMs without an exact chain are simulated; finished runs are kept, and after Ctrl-C the same
     command goes on.
     """
@@ -110,6 +133,15 @@ def frontier(
             "under TCP senders react, and no frontier is known"
         )
     make_folder(out)
+    if isinstance(chosen.arrivals, ReplayArrivals):
+        from sluicegate.cli.recording import recording
+
+        if bound or at_head or classes or at is not None or objectives != "queue,loss":
+            raise UsageError(
+                "a recording has a clairvoyant bound only: of these options it takes --deadline"
+            )
+        recording(chosen, deadline, out=out, json=json, csv=csv, fresh=fresh)
+        return
     with progress(1 + len(chosen.disciplines)) as watch:
         found = compute(
             chosen,
@@ -117,6 +149,8 @@ def frontier(
             deadline=deadline,
             bounds=dict(map(_bound, bound or [])),
             points=points,
+            at_head=at_head,
+            classes=None if classes is None else _classes(classes),
             watch=watch,
             fresh=fresh,
         )
@@ -129,9 +163,20 @@ def frontier(
     if csv is not None:
         write_whole(csv, csv_text(found.frame()))
     if header is not None and point is not None:
-        write_header(header, found.policy(point), title(found, point))
+        policy, what = found.policy(point), title(found, point)
+        write_header(header, policy, what, slot_ns=chosen.slot_ns)
         console().print(f"header: {escape(str(header))}", soft_wrap=True)
     console().print(f"report: {escape(str(page))}", soft_wrap=True)
+
+
+def _classes(text: str) -> Classes:
+    from sluicegate.frontier.classes import Classes
+
+    try:
+        share, weight = map(float, text.split(","))
+    except ValueError:
+        raise UsageError(f"--classes: {text} must be SHARE,WEIGHT, such as 0.3,2") from None
+    return Classes(share, weight)
 
 
 def _bound(text: str) -> tuple[str, float]:

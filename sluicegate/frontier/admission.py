@@ -15,20 +15,26 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.stats import nbinom
 
+from sluicegate.frontier.classes import Classes
 from sluicegate.frontier.process import Process
 from sluicegate.frontier.source import Source
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-# the node of a size and a state
-Place = Callable[[IntArray, IntArray], IntArray]
-
-_QUEUE = "drops arrivals and sees the queue"
-_MODULATOR = "drops arrivals and sees the queue and the modulator"
-_SLOT, _ADMIT, _DROP = range(3)
+# the node of a size, a state of the modulator, and whether the last arrival was lost
+Slot = Callable[[IntArray, IntArray, IntArray], IntArray]
+# the node of an arrival: size, place among the states in which packets come, loss, class
+Decision = Callable[[IntArray, IntArray, IntArray, IntArray], IntArray]
 
 
-def admission(source: Source, limit: int, deadline: int | None = None) -> Process:
+def admission(
+    source: Source,
+    limit: int,
+    deadline: int | None = None,
+    *,
+    remembers: bool = False,
+    classes: Classes | None = None,
+) -> Process:
     """The process whose policy drops or admits each arrival.
 
     The policy sees the packets in the system, and the modulator's state. At an arrival of a
@@ -38,55 +44,82 @@ def admission(source: Source, limit: int, deadline: int | None = None) -> Proces
         source: Arrivals and service.
         limit: Greatest number of waiting packets.
         deadline: Slots within which a packet's service must start to count as in time.
+        remembers: Whether it also sees if the last arrival was lost. It then admits every packet
+            that finds the system empty.
+        classes: Two classes of packets; it sees that of an arrival.
     """
     finds = np.flatnonzero(source.active.sum(axis=0))
-    width, sizes = source.states + len(finds), limit + 2
+    kinds = [1.0] if classes is None else [1 - classes.share, classes.share]
+    losses, sizes = 1 + remembers, limit + 2
+    slots = source.states * losses
+    width = slots + len(finds) * losses * len(kinds)
 
     # the largest queue first: the empty system, which every policy reaches, is the last node
-    def slot(size: IntArray, state: IntArray) -> IntArray:
+    def slot(size: IntArray, state: IntArray, lost: IntArray) -> IntArray:
         # the state from which packets are sent comes last
-        return (sizes - size) * width - source.states + state
+        return (sizes - size) * width - slots + (losses - 1 - lost) * source.states + state
 
-    def decision(size: IntArray, place: IntArray) -> IntArray:
-        return (sizes - size) * width - 1 - source.states - place
+    def decision(size: IntArray, place: IntArray, lost: IntArray, kind: IntArray) -> IntArray:
+        number = (lost * len(finds) + place) * len(kinds) + kind
+        return (sizes - size) * width - slots - 1 - number
 
-    rows = _Rows()
-    size, state = np.indices((sizes, source.states)).reshape(2, -1)
-    _add_slots(rows, source, finds, (size, state), slot, decision)
-    node = [slot(size, state)]
+    rows = Rows()
+    size, state, lost = np.indices((sizes, source.states, losses)).reshape(3, -1)
+    _add_slots(rows, source, finds, kinds, (size, state, lost), slot, decision)
+    node = [slot(size, state, lost)]
     queue = np.maximum(size - 1.0, 0.0)
-    size, place = np.indices((sizes, len(finds))).reshape(2, -1)
-    here, room = decision(size, place), size < sizes - 1
+    shape = (sizes, len(finds), losses, len(kinds))
+    size, place, lost, kind = np.indices(shape).reshape(4, -1)
+    here, room = decision(size, place, lost, kind), size < sizes - 1
     admits = rows.actions(int(room.sum()))
-    rows.add(admits, slot(size + 1, finds[place])[room], np.ones(len(admits)))
-    drops = rows.actions(len(size))
-    rows.add(drops, slot(size, finds[place]), np.ones(len(drops)))
-    node += [here[room], here]
+    rows.add(admits, slot(size + 1, finds[place], 0 * size)[room], np.ones(len(admits)))
+    may_drop = (size > 0) | (not remembers)
+    drops = rows.actions(int(may_drop.sum()))
+    after = slot(size, finds[place], np.full_like(size, losses - 1))
+    rows.add(drops, after[may_drop], np.ones(len(drops)))
+    node += [here[room], here[may_drop]]
 
-    kinds = np.repeat([_SLOT, _ADMIT, _DROP], [len(each) for each in node])
-    admitted = np.concatenate((np.zeros(len(queue)), size[room], np.zeros(len(drops))))
-    served = (kinds == _ADMIT).astype(float)
+    def of_all(admitted: FloatArray, dropped: FloatArray) -> FloatArray:
+        return np.concatenate((np.zeros(len(queue)), admitted, dropped))
+
+    none_admitted, none_dropped = np.zeros(len(admits)), np.zeros(len(drops))
+    admitted = of_all(size[room].astype(float), none_dropped)
+    served = of_all(np.ones(len(admits)), none_dropped)
     events = {
-        "queue": np.concatenate((queue, np.zeros(len(admits) + len(drops)))),
+        "queue": np.concatenate((queue, none_admitted, none_dropped)),
         "served": served,
-        "lost": (kinds == _DROP).astype(float),
+        "lost": of_all(none_admitted, np.ones(len(drops))),
         "waited": admitted / source.mu,
     }
     if deadline is not None:
         events["late"] = served * _late(sizes, source.mu, deadline)[admitted.astype(int)]
-    is_choice = np.concatenate((np.zeros(len(queue) + len(admits), dtype=bool), room))
+    if remembers:
+        events["again"] = of_all(none_admitted, lost[may_drop].astype(float))
+    if classes is not None:
+        for name, of_kind in classes.events().items():
+            events[f"served_{name}"] = of_all(of_kind[kind[room]], none_dropped)
+            events[f"lost_{name}"] = of_all(none_admitted, of_kind[kind[may_drop]])
+    is_choice = np.concatenate((np.zeros(len(queue) + len(admits), dtype=bool), room[may_drop]))
     # by node; of a choice, the drop comes last
     order = np.argsort(np.concatenate(node), kind="stable")
-    seen = {"packets": size, "modulator": place}
+    seen = {"packets": size, "modulator": place, "after_loss": lost, "kind": kind}
     return Process(
         node=np.concatenate(node)[order],
         after=rows.matrix(sizes * width)[order],
-        slots=(kinds == _SLOT)[order].astype(float),
+        slots=np.repeat([1.0, 0.0, 0.0], [len(each) for each in node])[order],
         events={name: count[order] for name, count in events.items()},
         drops=is_choice[order],
         seen={name: _at(sizes * width, here, values) for name, values in seen.items()},
-        told=_QUEUE if len(finds) == 1 else _MODULATOR,
+        told=_told(len(finds) > 1, remembers, classes is not None),
     )
+
+
+def _told(modulator: bool, remembers: bool, classes: bool) -> str:
+    seen = ["the queue"]
+    seen += ["the modulator"] * modulator
+    seen += ["whether the last arrival was lost"] * remembers
+    seen += ["the packet's class"] * classes
+    return f"drops arrivals and sees {' and '.join(seen)}"
 
 
 def _late(sizes: int, mu: float, deadline: int) -> FloatArray:
@@ -104,7 +137,7 @@ def _at(nodes: int, here: IntArray, values: IntArray) -> IntArray:
     return found
 
 
-class _Rows:
+class Rows:
     """The probabilities of what follows each action, added bit by bit."""
 
     def __init__(self) -> None:
@@ -128,15 +161,16 @@ class _Rows:
 
 
 def _add_slots(
-    rows: _Rows,
+    rows: Rows,
     source: Source,
     finds: IntArray,
-    at: tuple[IntArray, IntArray],
-    slot: Place,
-    decision: Place,
+    kinds: list[float],
+    at: tuple[IntArray, IntArray, IntArray],
+    slot: Slot,
+    decision: Decision,
 ) -> None:
-    """What follows the slots that end with a size and a state of the modulator."""
-    size, state = at
+    """What follows the slots that end with a size, a state of the modulator, and a loss or not."""
+    size, state, lost = at
     actions = rows.actions(len(size))
 
     def add(ends: bool, after: IntArray, changes: FloatArray) -> None:
@@ -147,6 +181,10 @@ def _add_slots(
     for ends in (False, True):
         left = np.maximum(size - ends, 0)
         for new in range(source.states):
-            add(ends, slot(left, np.full_like(state, new)), source.quiet[:, new])
+            add(ends, slot(left, np.full_like(state, new), lost), source.quiet[:, new])
         for place, new in enumerate(finds):
-            add(ends, decision(left, np.full_like(state, place)), source.active[:, new])
+            for kind, share in enumerate(kinds):
+                after = decision(
+                    left, np.full_like(state, place), lost, np.full_like(state, kind)
+                )
+                add(ends, after, share * source.active[:, new])

@@ -7,17 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from sluicegate.errors import SluiceError
 from sluicegate.frontier.admission import admission
+from sluicegate.frontier.classes import Classes
+from sluicegate.frontier.departure import departure
 from sluicegate.frontier.front import Front, Point
 from sluicegate.frontier.objectives import OBJECTIVES, Objective, pair
 from sluicegate.frontier.places import Place, places
 from sluicegate.frontier.policy import Policy, policy_of
 from sluicegate.frontier.process import Process
 from sluicegate.frontier.program import BoundedFront
-from sluicegate.frontier.source import Source, of_scenario
+from sluicegate.frontier.source import of_scenario
 from sluicegate.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ _BYTES_PER_STATE = 2500
 _SHARE_OF_MEMORY = 0.8
 # a program for each point takes minutes beyond
 _MOST_BOUNDED = 5000
+_AT_HEAD = ("sojourn", "late", "loss", "in_time")
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,7 @@ class Frontier:
                     "y": point.y,
                     "slope": point.slope,
                     "corner": point.is_corner,
-                    "drops": self.policy(point).drops.tolist(),
+                    "drops": np.atleast_2d(self.policy(point).drops).tolist(),
                 }
                 for point in self.points
             ],
@@ -146,18 +150,27 @@ def frontier(
     deadline: int | None = None,
     bounds: Mapping[str, float] | None = None,
     points: int = 100,
+    at_head: bool = False,
+    classes: Classes | None = None,
     watch: Watch | None = None,
     fresh: bool = False,
 ) -> Frontier:
-    """The best that any AQM could reach which drops arrivals, and where the scenario's AQMs are.
+    """The best that any AQM could reach, and where the scenario's AQMs are.
+
+    Its policies drop arrivals and see the queue; for `runs` also whether the last arrival was lost,
+    with classes also the packet's class. Or they drop at the head, and see how long that packet has
+    waited.
 
     Args:
         scenario: Its arrivals and service must have an exact chain: geometric or self-similar, and
             geometric.
-        objectives: Two of `queue`, `sojourn`, `late`, `loss` and `in_time`.
+        objectives: Two of `queue`, `sojourn`, `late`, `loss`, `in_time`, `runs`, `weighted`,
+            `loss_first` and `loss_second`.
         deadline: Slots within which a packet's service must start, for `late` and `in_time`.
         bounds: Further objectives, each with the worst value that it may have.
         points: Corners of the front at most; with bounds, number of points.
+        at_head: Whether policies drop at the head, instead of arrivals.
+        classes: Two classes of packets, for `weighted`, `loss_first` and `loss_second`.
         watch: Called with what is being worked on, what is done and what there is to do.
         fresh: Whether to simulate AQMs again that the store has.
 
@@ -170,14 +183,7 @@ def frontier(
     _check_deadline(deadline, [*chosen, *limits])
     if not 2 <= points <= 100_000:
         raise SluiceError(f"points = {points} must lie between 2 and 100000")
-    if any(each.needs_deadline for each in chosen) and scenario.queue.victim != "tail":
-        raise SluiceError(
-            f"queue.victim = {scenario.queue.victim} must be tail for {chosen[0].name}, "
-            f"{chosen[1].name}: a packet's time depends on later drops otherwise"
-        )
-    source = of_scenario(scenario)
-    check_size(source, scenario.queue.limit, bounded=bool(limits))
-    process = admission(source, scenario.queue.limit, deadline)
+    process = _process(scenario, chosen, list(limits), deadline, at_head, classes)
 
     def on_progress(done: int, total: int) -> None:
         if watch is not None:
@@ -202,6 +208,50 @@ def frontier(
     )
 
 
+def _process(
+    scenario: Scenario,
+    chosen: tuple[Objective, Objective],
+    limits: Sequence[Objective],
+    deadline: int | None,
+    at_head: bool,
+    classes: Classes | None,
+) -> Process:
+    """What can be decided."""
+    objectives = [*chosen, *limits]
+    source, limit = of_scenario(scenario), scenario.queue.limit
+    _check_classes(objectives, classes)
+    if at_head:
+        wrong = next((e.name for e in objectives if e.name not in _AT_HEAD), None)
+        if wrong is not None:
+            raise SluiceError(
+                f"{wrong}: with drops at the head, objectives must be of {', '.join(_AT_HEAD)}"
+            )
+        check_states(limit, limit, bounded=bool(limits))
+        # ages below the limit: then the buffer never overflows with a packet that is still good
+        return departure(source, max(limit - 1, 0), -1 if deadline is None else deadline)
+    remembers = any(each.name == "runs" for each in objectives)
+    if remembers and classes is not None:
+        raise SluiceError("runs: with classes there is none: take one or the other")
+    if any(each.needs_deadline for each in chosen) and scenario.queue.victim != "tail":
+        names = ", ".join(each.name for each in chosen)
+        raise SluiceError(
+            f"queue.victim = {scenario.queue.victim} must be tail for {names}: a packet's time "
+            "depends on later drops otherwise"
+        )
+    check_states(limit, (limit + 2) * source.states * (1 + remembers), bounded=bool(limits))
+    return admission(source, limit, deadline, remembers=remembers, classes=classes)
+
+
+def _check_classes(objectives: Sequence[Objective], classes: Classes | None) -> None:
+    needing = [each.name for each in objectives if each.needs_classes]
+    if classes is None and needing:
+        raise SluiceError(
+            f"{needing[0]} needs two classes: the share of the second one and what its loss counts"
+        )
+    if classes is not None and not needing:
+        raise SluiceError("classes have no meaning without weighted, loss_first or loss_second")
+
+
 def _two(objectives: Sequence[str]) -> tuple[str, str]:
     if len(objectives) != 2:
         raise SluiceError(f"objectives: there must be two, not {len(objectives)}")
@@ -211,7 +261,7 @@ def _two(objectives: Sequence[str]) -> tuple[str, str]:
 def _bounds(
     given: Mapping[str, float], chosen: tuple[Objective, Objective]
 ) -> dict[Objective, float]:
-    found = {}
+    found: dict[Objective, float] = {}
     for name, value in given.items():
         if name not in OBJECTIVES:
             raise SluiceError(f"bound: {name} must be one of {', '.join(OBJECTIVES)}")
@@ -235,13 +285,17 @@ def _check_deadline(deadline: int | None, objectives: Sequence[Objective]) -> No
         raise SluiceError(f"deadline = {deadline} must lie between 0 and 1e9 slots")
 
 
-def check_size(source: Source, limit: int, *, bounded: bool) -> None:
+def check_states(limit: int, states: int, *, bounded: bool = False) -> None:
     """Refuse a question that takes too much memory or time.
+
+    Args:
+        limit: Of the buffer.
+        states: That it leads to.
+        bounded: Whether there are bounds.
 
     Raises:
         SluiceError: If it does, with the number of states.
     """
-    states = (limit + 2) * source.states
     needed = states * _BYTES_PER_STATE
     there = _SHARE_OF_MEMORY * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if needed > there:

@@ -6,28 +6,36 @@ import re
 from importlib.resources import files
 from pathlib import Path
 from string import Template
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sluicegate.errors import SluiceError
 from sluicegate.files import write_whole
 from sluicegate.frontier.policy import Policy
 
+FloatArray = NDArray[np.float64]
+
 _ONE = 2**32
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-def write_header(path: Path, policy: Policy, title: str) -> None:
+def write_header(path: Path, policy: Policy, title: str, *, slot_ns: int = 1_000_000) -> None:
     """Write a policy as a header.
 
     Args:
         path: The file; its name is the name of the AQM.
         policy: What it does.
         title: What it is optimal for, one line.
+        slot_ns: A slot on the AQM's clock, which a policy by age needs; a millisecond where a
+            scenario does not say.
 
     Raises:
         SluiceError: If the file's name is no name of an AQM.
         OSError: If the file cannot be written.
     """
-    write_whole(path, header_text(header_name(path), policy, title))
+    write_whole(path, header_text(header_name(path), policy, title, slot_ns))
 
 
 def header_name(path: Path) -> str:
@@ -44,21 +52,51 @@ def header_name(path: Path) -> str:
     return path.stem
 
 
-def header_text(name: str, policy: Policy, title: str) -> str:
+def header_text(name: str, policy: Policy, title: str, slot_ns: int) -> str:
     """The text of a header.
 
     Args:
         name: Of the AQM.
         policy: What it does.
         title: What it is optimal for, one line.
+        slot_ns: A slot on the AQM's clock.
     """
     told = str(policy)[0].upper() + str(policy)[1:] + "."
     words = {"name": name, "NAME": name.upper(), "title": title, "told": told}
+    if policy.sees == "age":
+        return _template("age").substitute(words, **_table(policy.drops), slot_ns=slot_ns)
+    if policy.drops.ndim == 2:
+        both = [_table(row)["rows"] for row in policy.drops]
+        own = _SECOND[policy.sees]
+        return _template("rows").substitute(
+            words, **own, count=policy.drops.shape[1], first=both[0], second=both[1]
+        )
     if policy.threshold is not None:
         threshold, p = policy.threshold
         return _template("threshold").substitute(words, threshold=threshold, p=repr(p))
-    rows = "\n".join(f"\t{round(p * _ONE)}LL," for p in policy.drops)
-    return _template("table").substitute(words, count=len(policy.drops), rows=rows)
+    return _template("table").substitute(words, **_table(policy.drops))
+
+
+# what a header with two rows does to know which one holds
+_SECOND = {
+    "after_loss": {
+        "saw": "whether the last arrival was lost",
+        "field": "\n\tu32 lost;\t/* 1 if the last arrival was lost */\n",
+        "row": "state->lost",
+        "note": "\tstate->lost = verdict != AQM_ADMIT || view->full;\n",
+    },
+    "kind": {
+        "saw": "the packet's class: the second one is ECT(1)",
+        "field": "",
+        "row": "aqm_ecn(view) == AQM_ECT1",
+        "note": "\t(void)state;\n",
+    },
+}
+
+
+def _table(drops: FloatArray) -> dict[str, Any]:
+    """The numbers of a row, in steps of 2^-32."""
+    return {"count": len(drops), "rows": "\n".join(f"\t{round(p * _ONE)}LL," for p in drops)}
 
 
 def _template(name: str) -> Template:

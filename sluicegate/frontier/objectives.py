@@ -28,6 +28,7 @@ class Objective:
         more_is_better: Whether it is maximised.
         measure: The measure of records that it is, where there is one.
         needs_deadline: Whether it needs a deadline.
+        needs_classes: Whether it needs two classes of packets.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Objective:
     more_is_better: bool = False
     measure: str | None = None
     needs_deadline: bool = False
+    needs_classes: bool = False
 
     def value(self, rates: Rates) -> float:
         """The objective, from the rates of a policy; 0 where there is nothing to divide by."""
@@ -129,6 +131,31 @@ OBJECTIVES = {
             more_is_better=True,
             needs_deadline=True,
         ),
+        # losses in a row: all losses over those that follow none
+        Objective(
+            "runs",
+            "losses in a row",
+            "packets",
+            {"lost": 1.0},
+            {"lost": 1.0, "again": -1.0},
+            {"again": 1.0},
+        ),
+        *(
+            Objective(
+                name,
+                heading,
+                "",
+                {f"lost_{event}": 1.0},
+                {f"lost_{event}": 1.0, f"served_{event}": 1.0},
+                {f"lost_{event}": 1.0},
+                needs_classes=True,
+            )
+            for name, heading, event in (
+                ("weighted", "lost, by weight", "worth"),
+                ("loss_first", "lost of the first class", "first"),
+                ("loss_second", "lost of the second class", "second"),
+            )
+        ),
     )
 }
 # pairs for which the least `cost` of the first at each value of the second is the frontier: for a
@@ -140,6 +167,11 @@ _PAIRS = [
     ("queue", "in_time"),
     ("late", "in_time"),
     ("loss", "in_time"),
+    ("runs", "loss"),
+    ("queue", "weighted"),
+    ("sojourn", "weighted"),
+    ("late", "weighted"),
+    ("loss_first", "loss_second"),
 ]
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from sluicegate.frontier import rows
+from sluicegate.frontier.clairvoyant import Clairvoyant
 from sluicegate.frontier.front import Front, Point
 from sluicegate.frontier.frontier import Frontier
-from sluicegate.frontier.plots import frontier_figure
+from sluicegate.frontier.plots import clairvoyant_figure, frontier_figure
 from sluicegate.report.page import Page
 
 _MOST_POINTS = 20
@@ -49,5 +50,28 @@ def frontier_page(found: Frontier, chosen: Point | None = None) -> Page:
         "queue."
         if isinstance(found.front, Front)
         else "Points of the frontier among the policies that keep the bounds.",
+    )
+    return page
+
+
+def clairvoyant_page(found: Clairvoyant) -> Page:
+    """Put together the page of a recording."""
+    page = Page("Packets in time on a recording", found.scenario.title or "a recording")
+    page.section("In one picture")
+    cells = [rows.recorded_cells(place) for place in found.places]
+    regrets = "; ".join(f"{row[0]}: {row[-1]} %" for row in cells)
+    page.figure(
+        clairvoyant_figure(found),
+        "The clairvoyant bound and the AQMs",
+        "No policy that serves first come, first served lies in the grey part, not even one that "
+        "knows all arrivals ahead.",
+        f"Regret, packets in time: at most {regrets}.",
+    )
+    page.section("In numbers")
+    page.table(
+        rows.recorded_header(found.deadline),
+        cells,
+        f"Who knows all {found.packets:,} arrivals ahead delivers {100 * found.in_time:.2f} % in "
+        "time. An AQM knows none, so that its true regret is smaller.",
     )
     return page

@@ -10,9 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sluicegate.errors import SluiceError
@@ -21,6 +24,7 @@ from sluicegate.frontier.front import Point
 from sluicegate.frontier.objectives import Objective
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline, Scenario
+from sluicegate.worlds.chain.losses import losses
 from sluicegate.worlds.chain.run import run as solve
 from sluicegate.worlds.slotted import simulate
 
@@ -32,6 +36,7 @@ FloatArray = NDArray[np.float64]
 # replications of a scenario that leaves their number open
 _REPLICATIONS = 8
 _GRID = 0.25
+_LOGGED_SLOTS = 1_000_000
 
 
 class AnyFront(Protocol):
@@ -107,6 +112,8 @@ def places(
         slot_s = 1.0 if scenario.slot_s is None else scenario.slot_s
 
         def values(objective: Objective) -> FloatArray:
+            if objective.name == "runs":
+                return run_lengths(scenario, discipline, how, len(records))  # noqa: B023
             each = (_value(objective, record, deadline, slot_s) for record in records)  # noqa: B023
             return np.array(list(each))
 
@@ -201,6 +208,9 @@ def _tangent(front: AnyFront, way: str, value: float) -> tuple[float, float]:
 
 def _value(objective: Objective, record: Record, deadline: int | None, slot_s: float) -> float:
     """An objective of a record; times in slots."""
+    if objective.needs_classes:
+        # no AQM of a scenario sees a class, so it loses the same share of each
+        return record["loss_ratio"].value
     if objective.measure is not None:
         return record[objective.measure].value / (slot_s if objective.unit == "slots" else 1.0)
     assert deadline is not None
@@ -227,3 +237,35 @@ def late_share(record: Record, deadline: int, slot_s: float) -> float:
             f"counted in bins of {width} slots; take a deadline of {nearest}"
         )
     return float(record.sojourn_distribution[(deadline + 1) // width :].sum())
+
+
+def run_lengths(
+    scenario: Scenario, discipline: Discipline, how: str, replications: int
+) -> FloatArray:
+    """Mean number of packets lost in a row, exactly or in each replication.
+
+    Args:
+        scenario: As for `places`.
+        discipline: Which AQM.
+        how: `exact`, or `simulated`: then the decision logs are read, of at most 1e6 slots.
+        replications: Of the simulated runs.
+    """
+    if how == "exact":
+        return np.array([losses(scenario, discipline, lag=1, grid=_GRID).run_length])
+    found = []
+    slots = min(scenario.duration_slots, _LOGGED_SLOTS)
+    with TemporaryDirectory() as folder:
+        for run in range(replications):
+            one = scenario.replace(replications=1, seed=scenario.seed + run, slots=slots)
+            log = Path(folder) / "decisions.csv"
+            simulate(one, discipline, decisions=log)
+            packets = (
+                pl.scan_csv(log)
+                .filter(pl.col("event") == "lost")
+                .select(pl.col("packet").cast(pl.Int64).unique().sort())
+                .collect()["packet"]
+                .to_numpy()
+            )
+            starts = 1 + int((np.diff(packets) > 1).sum())
+            found.append(len(packets) / starts)
+    return np.array(found)

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
+from sluicegate.frontier.clairvoyant import Clairvoyant
 from sluicegate.frontier.front import Front
 from sluicegate.frontier.frontier import Frontier
 from sluicegate.frontier.rows import heading
@@ -70,3 +71,32 @@ def curve(found: Frontier) -> tuple[FloatArray, FloatArray]:
     last = found.points[-1]
     across, up = np.array([*lines, (last.x, last.y)]).T
     return across, up
+
+
+def clairvoyant_figure(found: Clairvoyant) -> Figure:
+    """Draw the AQMs of a recording, loss across and packets in time up, with the bound."""
+    names = [place.name for place in found.places]
+    figure = Figure(figsize=(WIDTH, height_for(names)), layout="constrained")
+    ax = figure.subplots()
+    ax.axhline(found.in_time, color="black", lw=1.6, ls="--", label="clairvoyant")
+    ax.fill_between([0, 1], found.in_time, 1, color=GREY, alpha=0.12, lw=0)
+    colour = colours(names)
+    for count, place in enumerate(found.places):
+        ax.plot(
+            [place.loss.value],
+            [place.in_time.value],
+            marker=_MARKERS[count % len(_MARKERS)],
+            ls="",
+            color=colour[place.name],
+            label=label(place.name),
+        )
+    worst = max(place.loss.value for place in found.places)
+    ax.set_xlim(0, min(1.2 * max(worst, 1 - found.in_time), 1))
+    ax.set_ylim(0, 1.02)
+    ax.set_xlabel("lost (%)")
+    ax.set_ylabel(f"in time, {found.deadline} slots (%)")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.4g}"))
+    ax.grid(alpha=0.3)
+    figure.legend(loc="outside right upper", frameon=False, fontsize=9)
+    return figure

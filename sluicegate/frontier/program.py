@@ -164,9 +164,8 @@ class BoundedFront:
             )
         rates = found.outcome.rates
         x, y = (each.value(rates) for each in self.pair)
-        # the second objective's cost is a share of the arrivals, lost or late
-        arrived = rates["served"] + rates["lost"]
-        slope = found.duals[0] * self.pair[0].weight(rates) / arrived
+        # the second objective's cost is a share of what arrives, which no policy changes
+        slope = found.duals[0] * self.pair[0].weight(rates) / self.pair[1].weight(rates)
         if axis == 0:
             slope = math.nan
         elif self.pair[1].more_is_better:

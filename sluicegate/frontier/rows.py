@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from sluicegate.estimate import Measure
+from sluicegate.frontier.clairvoyant import Recorded
 from sluicegate.frontier.front import Point
 from sluicegate.frontier.frontier import Frontier
 from sluicegate.frontier.objectives import Objective
@@ -68,6 +69,17 @@ def _regret(place: Place, regret: Measure) -> str:
     if regret.half_width is None and abs(regret.value) < _ROUNDING:
         return "0"
     return measure_text(regret)
+
+
+def recorded_header(deadline: int) -> list[str]:
+    """The header of the AQMs' table on a recording."""
+    return ["discipline", f"in time, {deadline} slots (%)", "lost (%)", "regret: in time (%)"]
+
+
+def recorded_cells(place: Recorded) -> list[str]:
+    """A row of it."""
+    shares = (place.in_time, place.loss, place.regret)
+    return [place.name, *(f"{100 * each.value:.2f}" for each in shares)]
 
 
 def point_header(found: Frontier) -> list[str]:

@@ -7,6 +7,7 @@ mod capture;
 mod chain;
 mod counts;
 mod decisions;
+mod environment;
 mod foreign;
 mod interruptible;
 mod network;
@@ -21,6 +22,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     aqm::register(module)?;
     decisions::register(module)?;
+    environment::register(module)?;
     foreign::register(module)?;
     counts::register(module)?;
     slotted::register(module)?;

@@ -69,6 +69,12 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         with_buffer!(&self.0, buffer => buffer.held().1)
     }
 
+    /// Returns the packet at the head of the first of the scheduler's queues.
+    pub fn head(&self) -> Option<&Waiting<P>> {
+        let lanes: &[Lane<P>] = with_buffer!(&self.0, buffer => buffer.lanes.as_ref());
+        lanes.first().and_then(Lane::head)
+    }
+
     /// Returns what can be seen of it now.
     pub fn state(&self) -> QueueState {
         QueueState {

@@ -9,6 +9,7 @@
 mod arrivals;
 mod bernoulli;
 mod block;
+mod environment;
 #[cfg(test)]
 mod oracle;
 mod packet;
@@ -23,6 +24,7 @@ mod tally;
 mod warm_up;
 
 pub use arrivals::{ArrivalError, Arrivals, Recording};
+pub use environment::{Environments, Found, Step};
 pub use packet::Packet;
 pub use replica::Observation;
 pub use run::{Monitor, Outcome, Plan, Unit, simulate, simulate_logged};

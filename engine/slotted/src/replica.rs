@@ -9,6 +9,7 @@ use sluice_traffic::ModulatedSlots;
 
 use crate::{
     arrivals::{Arrivals, FgnSlots, GeometricSlots, Replayed, SlotSource, Source, Uniform},
+    environment::{Found, Step},
     packet::Packet,
     run::{Monitor, Plan},
     service::{DeterministicServer, GeometricServer, PacketSizeServer, Server, Service},
@@ -89,6 +90,12 @@ pub trait Progress<Q> {
     /// Returns what can be seen now.
     fn observe(&self) -> Observation;
 
+    /// As [`Station::step`]. A replication is either stepped or advanced.
+    fn step(&mut self, admits: bool, end: u64, deadline: u64) -> Step;
+
+    /// As [`Station::found`].
+    fn found(&self) -> Found;
+
     /// Returns the batches that are finished.
     fn finished(self: Box<Self>) -> Replication;
 }
@@ -161,6 +168,14 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Progress<Q> for Replica<
             served_bytes: tallies().map(|tally| tally.served_bytes).sum(),
             sojourn: tallies().map(|tally| tally.sojourn.sum()).sum(),
         }
+    }
+
+    fn step(&mut self, admits: bool, end: u64, deadline: u64) -> Step {
+        self.station.step(admits, end, deadline)
+    }
+
+    fn found(&self) -> Found {
+        self.station.found()
     }
 
     fn finished(self: Box<Self>) -> Replication {

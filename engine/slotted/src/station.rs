@@ -12,6 +12,7 @@ use sluice_random::Stream;
 use crate::{
     arrivals::Source,
     block::{BLOCK, Inside},
+    environment::{Found, Step},
     packet::Packet,
     service::Server,
     sizes::Sizes,
@@ -49,6 +50,8 @@ pub struct Station<A, S, Q, O> {
     earlier_verdicts: [u64; Verdict::COUNT],
     /// True if blocks are not used any more.
     pub(crate) by_events: bool,
+    /// Used by steps only: the slot of the arrival that is open.
+    stepped: u64,
 }
 
 impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
@@ -84,6 +87,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
             sizes: Sizes::default(),
             earlier_verdicts: [0; Verdict::COUNT],
             by_events: false,
+            stepped: 0,
         }
     }
 
@@ -170,26 +174,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
             if now >= end {
                 break;
             }
-            let now_ns = now * self.slot_ns;
-            self.tick_until(now_ns);
-            if self.completion == now {
-                self.complete(now);
-            } else if self.ready == now {
-                self.count_idle(now);
-            } else {
-                if self.completion == NEVER {
-                    self.count_idle(now);
-                }
-                self.arrive(now_ns);
-            }
-            if self.completion == NEVER {
-                self.begin(now, now_ns);
-            }
-            let waiting = self.queue.packets();
-            if waiting != self.waiting {
-                self.hold(now);
-                self.waiting = waiting;
-            }
+            self.event(now);
         }
         // now, not at the next event: without arrivals, millions of ticks could become due at once
         self.tick_until((end - 1) * self.slot_ns);
@@ -197,6 +182,93 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
         if self.completion == NEVER {
             self.count_idle(end);
         }
+    }
+
+    /// The next event, which is in slot `now`.
+    #[inline(always)]
+    fn event(&mut self, now: u64) {
+        let now_ns = now * self.slot_ns;
+        self.tick_until(now_ns);
+        if self.completion == now {
+            self.complete(now);
+        } else if self.ready == now {
+            self.count_idle(now);
+        } else {
+            if self.completion == NEVER {
+                self.count_idle(now);
+            }
+            self.arrive(now_ns);
+        }
+        if self.completion == NEVER {
+            self.begin(now, now_ns);
+        }
+        let waiting = self.queue.packets();
+        if waiting != self.waiting {
+            self.hold(now);
+            self.waiting = waiting;
+        }
+    }
+
+    /// Lets the packet arrive that is next, and runs on until another one comes, whose slot's
+    /// service may have ended: its verdict is open. Before the first call nothing has arrived:
+    /// with `admits` false it only runs on. Slots from `end` on are not simulated.
+    pub fn step(&mut self, admits: bool, end: u64, deadline: u64) -> Step {
+        let mut step = Step::default();
+        let mut open = admits;
+        let lost = self.lost();
+        let mut last = self.stepped;
+        while self.completion <= self.arriving.slot || open {
+            let now = self.completion.min(self.arriving.slot);
+            if now >= end {
+                break;
+            }
+            open &= self.completion == now;
+            step.packet_slots += self.waiting as u64 * (now - last);
+            last = now;
+            let ends = self.completion == now;
+            let was_idle = self.completion == NEVER;
+            self.event(now);
+            if (ends || was_idle) && self.completion != NEVER {
+                step.started += 1;
+                step.late += u64::from(self.serving.sojourn > deadline);
+            }
+        }
+        let now = self.arriving.slot.min(end);
+        step.packet_slots += self.waiting as u64 * (now - last);
+        step.slots = now - self.stepped;
+        step.lost = self.lost() - lost;
+        self.stepped = now;
+        step
+    }
+
+    /// Returns what a packet finds that arrives now.
+    pub fn found(&self) -> Found {
+        let head = self.queue.head();
+        Found {
+            slot: self.arriving.slot,
+            packets: self.queue.packets() as u32,
+            is_busy: self.is_busy(),
+            sojourn: self.serving.sojourn,
+            head_age: head.map_or(0, |waiting| self.arriving.slot - waiting.packet.slot),
+            service_left: if self.is_busy() {
+                self.completion.saturating_sub(self.arriving.slot)
+            } else {
+                0
+            },
+        }
+    }
+
+    fn lost(&self) -> u64 {
+        let verdicts = self.queue.verdicts();
+        [
+            Verdict::DropEarly,
+            Verdict::DropForced,
+            Verdict::DropOverflow,
+            Verdict::DropBoth,
+        ]
+        .map(|drop| verdicts[drop as usize])
+        .iter()
+        .sum()
     }
 
     /// Counts the slots from `counted` to `now` with the queue's present length.
