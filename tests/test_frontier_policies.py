@@ -1,7 +1,7 @@
-"""The frontier's further policies: drops at the head, runs of losses, classes, and the clairvoyant.
+"""The frontier's further policies: at the head, runs of losses, classes, and the clairvoyant.
 
-Oracles: a solver of others (mdpsolver), value iteration with all that can be known, brute force, and
-runs of the headers.
+Oracles: a solver of others (mdpsolver), value iteration with all that can be known, brute force,
+and runs of the headers.
 """
 
 import itertools
@@ -49,7 +49,7 @@ def scenario(*disciplines, alpha=0.5, limit=40, **more):
 
 
 def slot_by_slot(alpha, mu, limit, queue_cost):
-    """State 2 n + 1: a packet arrives and finds n; 2 n: none does. As lists that mdpsolver takes."""
+    """State 2 n + 1: a packet arrives and finds n; 2 n: none does. As mdpsolver takes it."""
     probabilities, columns, rewards = [], [], []
     for n, arrives in itertools.product(range(limit + 2), (0, 1)):
         sizes = [n] if not arrives else [n + 1, n] if n < limit + 1 else [n]
@@ -110,7 +110,9 @@ def most_in_time(alpha, mu, deadline):
             return (1 - alpha) * free[mask] + alpha * max(1 + busy[mask], free[mask | 1])
 
         def open_(mask, arrival=arrival):
-            starts = [1 + arrival(mask ^ 1 << k, False) for k in range(deadline + 1) if mask >> k & 1]
+            starts = [
+                1 + arrival(mask ^ 1 << k, False) for k in range(deadline + 1) if mask >> k & 1
+            ]
             return max([arrival(mask, True), *starts])
 
         aged = [mask << 1 & (full - 1) for mask in states]
@@ -176,7 +178,7 @@ def test_at_the_head_the_program_agrees(alpha, mu, deadline, part):
 
 
 def test_runs_of_losses(tmp_path):
-    """Drop-tail loses 3/2 packets in a row at alpha = mu = 1/2; a better policy hardly loses more."""
+    """Drop-tail loses 3/2 packets in a row; a policy that loses 1.1 hardly loses more."""
     found = frontier(scenario(limit=20), ("runs", "loss"), points=12)
     last = found.points[-1]
     assert (last.x, last.y) == (pytest.approx(1.5, abs=1e-9), pytest.approx(1 / 43, abs=1e-9))
@@ -315,7 +317,11 @@ def test_no_aqm_beats_the_clairvoyant(root, tmp_path, capsys):
         ({"classes": Classes(0.5, 2)}, "classes have no meaning without weighted"),
         ({"objectives": ("loss", "weighted")}, "loss, weighted must be one of these pairs"),
         (
-            {"objectives": ("queue", "weighted"), "classes": Classes(0.5, 2), "bounds": {"runs": 2}},
+            {
+                "objectives": ("queue", "weighted"),
+                "classes": Classes(0.5, 2),
+                "bounds": {"runs": 2},
+            },
             "runs: with classes there is none",
         ),
     ],

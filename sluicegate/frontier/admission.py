@@ -184,7 +184,5 @@ def _add_slots(
             add(ends, slot(left, np.full_like(state, new), lost), source.quiet[:, new])
         for place, new in enumerate(finds):
             for kind, share in enumerate(kinds):
-                after = decision(
-                    left, np.full_like(state, place), lost, np.full_like(state, kind)
-                )
+                after = decision(left, np.full_like(state, place), lost, np.full_like(state, kind))
                 add(ends, after, share * source.active[:, new])

@@ -7,11 +7,11 @@ from sluicegate.extras import require
 
 require("gymnasium", "an environment for learning")
 
-import gymnasium
+import gymnasium  # noqa: E402
 
-from sluicegate.gym.judge import Baseline, TradeOff, baselines, optimum, regret_of_table
-from sluicegate.gym.network import NetworkEnv
-from sluicegate.gym.slotted import SlottedEnv, SlottedVectorEnv
+from sluicegate.gym.judge import Baseline, TradeOff, baselines, optimum, regret_of_table  # noqa: E402
+from sluicegate.gym.network import NetworkEnv  # noqa: E402
+from sluicegate.gym.slotted import SlottedEnv, SlottedVectorEnv  # noqa: E402
 
 __all__ = [
     "Baseline",

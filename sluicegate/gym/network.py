@@ -110,9 +110,7 @@ class NetworkEnv(gymnasium.Env[NDArray[np.float32], Any]):
         port = state.ports[0]
         lost = port.queue.verdicts.lost
         before, self._before = self._before, (port.arrivals, lost, port.sent_bytes)
-        arrived, dropped, sent = (
-            new - old for new, old in zip(self._before, before, strict=True)
-        )
+        arrived, dropped, sent = (new - old for new, old in zip(self._before, before, strict=True))
         delay_s = 8 * port.queue.bytes / port.rate_bps
         values = [port.queue.packets, delay_s, arrived, dropped]
         if self.reveal:
@@ -120,5 +118,3 @@ class NetworkEnv(gymnasium.Env[NDArray[np.float32], Any]):
             values.append(float(np.concatenate(windows).mean()) if windows else 0.0)
         used = min(8 * sent / (port.rate_bps * self.interval_s), 1.0)
         return np.array(values, dtype=np.float32), used
-
-

@@ -21,6 +21,8 @@ Actions = Literal["choice", "probability"]
 
 _COLUMN = {name: place for place, name in enumerate(_engine.SlottedEnvironments.COLUMNS)}
 _COUNTS = ("slots", "packet_slots", "lost", "started", "late")
+_HIDDEN = ("head_age", "service_left")
+_EVENT = {"lost": "lost", "queue": "packet_slots", "late": "late"}
 _MOST_SEED = 2**63
 
 
@@ -54,6 +56,7 @@ class _Queues:
             else gymnasium.spaces.Box(0.0, 1.0, (1,), np.float32)
         )
         self.reveal = reveal
+        self.end = float(given.duration_slots)
         self._last = np.zeros(count)
 
     def reset(self, seed: int) -> NDArray[np.float32]:
@@ -70,7 +73,7 @@ class _Queues:
 
     def _seen(self, told: FloatArray) -> NDArray[np.float32]:
         slot = told[:, _COLUMN["slot"]]
-        end = float(self.scenario.duration_slots)
+        end = self.end
         columns = [
             told[:, _COLUMN["packets"]] + told[:, _COLUMN["busy"]],
             np.minimum(np.maximum(slot - self._last, 0), end),
@@ -78,12 +81,9 @@ class _Queues:
         ]
         self._last = slot
         if self.reveal:
-            hidden = (told[:, _COLUMN[name]] for name in ("head_age", "service_left"))
+            hidden = (told[:, _COLUMN[name]] for name in _HIDDEN)
             columns += [np.minimum(each, end) for each in hidden]
         return np.stack(columns, axis=1).astype(np.float32)
-
-
-_EVENT = {"lost": "lost", "queue": "packet_slots", "late": "late"}
 
 
 class SlottedEnv(gymnasium.Env[NDArray[np.float32], Any]):
@@ -127,20 +127,42 @@ class SlottedEnv(gymnasium.Env[NDArray[np.float32], Any]):
         self._queues = _Queues(scenario, trade_off, actions, reveal, 1)
         self.observation_space = self._queues.observations
         self.action_space = self._queues.actions
+        self._probability = np.zeros(1)
+        self._costs = [
+            (_COLUMN[_EVENT[name]], weight) for name, weight in trade_off.weights.items()
+        ]
+        self._last = 0.0
 
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Begin an episode; the same seed gives the same one."""
         super().reset(seed=seed)
-        found = self._queues.reset(int(self.np_random.integers(_MOST_SEED)))
-        return found[0], {}
+        self._last = 0.0
+        told = self._queues.engine.reset(int(self.np_random.integers(_MOST_SEED)))
+        return self._seen(told[0].tolist()), {}
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Decide about the packet that arrives."""
-        seen, reward, over, counts = self._queues.step(action)
-        told = {name: float(count[0]) for name, count in counts.items()}
-        return seen[0], float(reward[0]), False, bool(over[0]), told
+        # for one queue, lists of Python are faster than arrays
+        self._probability[:] = action
+        row: list[float] = self._queues.engine.step(self._probability)[0].tolist()
+        cost = sum(weight * row[place] for place, weight in self._costs)
+        counts = {name: row[_COLUMN[name]] for name in _COUNTS}
+        return self._seen(row), -cost, False, row[_COLUMN["over"]] > 0, counts
+
+    def _seen(self, row: list[float]) -> NDArray[np.float32]:
+        end = self._queues.end
+        slot = row[_COLUMN["slot"]]
+        values = [
+            row[_COLUMN["packets"]] + row[_COLUMN["busy"]],
+            min(max(slot - self._last, 0.0), end),
+            min(row[_COLUMN["sojourn"]], end),
+        ]
+        self._last = slot
+        if self._queues.reveal:
+            values += [min(row[_COLUMN[name]], end) for name in _HIDDEN]
+        return np.array(values, dtype=np.float32)
 
 
 class SlottedVectorEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):

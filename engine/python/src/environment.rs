@@ -116,7 +116,9 @@ impl SlottedEnvironments {
 
 impl SlottedEnvironments {
     fn held(&self) -> MutexGuard<'_, Environments> {
-        self.environments.lock().unwrap_or_else(PoisonError::into_inner)
+        self.environments
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

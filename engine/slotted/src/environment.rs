@@ -132,7 +132,9 @@ impl Environments {
                 continue;
             }
             let environment = &mut self.each[number];
-            environment.probability.store(*probability, Ordering::Relaxed);
+            environment
+                .probability
+                .store(*probability, Ordering::Relaxed);
             let step = environment
                 .replica
                 .step(true, self.plan.slots, self.deadline);
@@ -203,7 +205,10 @@ mod tests {
         assert_eq!(sum.slots, 100_000);
         let outcome = session.end(&Control::default()).unwrap().unwrap();
         assert_eq!(outcome.warm_up_slots, 0);
-        let queue = outcome.units.iter().flat_map(|unit| unit.tally.queue.iter().enumerate());
+        let queue = outcome
+            .units
+            .iter()
+            .flat_map(|unit| unit.tally.queue.iter().enumerate());
         let packet_slots: u64 = queue.map(|(packets, slots)| packets as u64 * slots).sum();
         assert_eq!(sum.packet_slots, packet_slots);
         assert!(sum.late > 0 && sum.late < sum.started);
@@ -216,14 +221,19 @@ mod tests {
             environments.reset(seed);
             let mut seen = Vec::new();
             for _ in 0..600 {
-                environments.step(&[1 << 30; 3], |step, found, over| seen.push((step, found, over)));
+                environments.step(&[1 << 30; 3], |step, found, over| {
+                    seen.push((step, found, over))
+                });
             }
             seen
         };
         assert_eq!(run(3), run(3));
         assert_ne!(run(3), run(4));
         // environments beside each other differ
-        let first: Vec<_> = run(3).chunks(3).map(|each| each[0].0 == each[1].0).collect();
+        let first: Vec<_> = run(3)
+            .chunks(3)
+            .map(|each| each[0].0 == each[1].0)
+            .collect();
         assert!(first.iter().any(|same| !same));
     }
 
