@@ -1,6 +1,6 @@
 """Regret of every AQM of the registry on six sources, and of the rows of two papers' tables.
 
-`python bench/regret.py run` measures what `bench/regret.jsonl` has not; `python bench/regret.py page`
+`python bench/regret.py run` measures what `bench/regret.jsonl` has not; with `page` it
 writes the tables into docs/background/regret.md. `make regret` does both.
 """
 
@@ -64,10 +64,9 @@ _SOURCES = [*_GEOMETRIC, "two classes", "a recording"]
 
 
 def disciplines() -> list[sg.Discipline]:
-    """Every AQM of the registry."""
-    return [
-        sg.Discipline(aqm=name, params=_PARAMS.get(name, {}), label=name) for name in sg.aqms()
-    ]
+    """Every AQM of the registry; a coupled discipline marks, and cannot be here."""
+    names = [name for name in sg.aqms() if name != "dualpi2"]
+    return [sg.Discipline(aqm=name, params=_PARAMS.get(name, {}), label=name) for name in names]
 
 
 def slotted(arrivals: Any, *, seed: int = 1) -> sg.Scenario:
@@ -92,11 +91,11 @@ def best(source: str) -> dict[str, Front]:
     process = of_scenario(slotted(own))
     if source == "two classes":
         both = admission(process, _LIMIT, classes=_CLASSES)
-        return {"loss": Front(both, pair("queue", "weighted"), corners=60)}
+        return {"loss": Front(both, pair("queue", "weighted"), corners=2)}
     return {
-        "loss": Front(admission(process, _LIMIT), pair("queue", "loss"), corners=60),
+        "loss": Front(admission(process, _LIMIT), pair("queue", "loss"), corners=2),
         "in_time": Front(
-            admission(process, _LIMIT, _DEADLINE), pair("loss", "in_time"), corners=60
+            admission(process, _LIMIT, _DEADLINE), pair("loss", "in_time"), corners=2
         ),
     }
 
@@ -156,14 +155,14 @@ def paper_rows() -> Iterator[tuple[str, str, sg.Scenario]]:
         yield (
             "drop-from-front",
             case.name,
-            model.scenario(arrivals, case.mu, case.discipline("tail"), 4_000_000, replications=1),
+            model.scenario(arrivals, case.mu, case.discipline("tail"), 1_000_000, replications=1),
         )
     for row in setting.published():
         yield (
             "REDwM",
             f"{row.name}, mu {row.mu:g}",
             model.scenario(
-                model.GEOMETRIC, row.mu, row.discipline(setting.DRAWN), 4_000_000, replications=1
+                model.GEOMETRIC, row.mu, row.discipline(setting.DRAWN), 1_000_000, replications=1
             ),
         )
 
