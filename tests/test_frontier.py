@@ -19,7 +19,7 @@ from sluicegate.frontier.header import write_header
 from sluicegate.frontier.iteration import least
 from sluicegate.frontier.objectives import OBJECTIVES, pair
 from sluicegate.frontier.policy import Policy, policy_of
-from sluicegate.frontier.process import Process, evaluate
+from sluicegate.frontier.process import Evaluation, Process, evaluate
 from sluicegate.frontier.program import BoundedFront, solve
 from sluicegate.frontier.source import Source, modulated, of_scenario
 
@@ -275,6 +275,29 @@ def test_the_front_is_that_of_the_linear_program(alpha, mu, limit, part, names):
     # and the other way round
     if not point.is_corner:
         assert front.where(point.y).x == pytest.approx(point.x, abs=1e-7)
+
+
+def test_the_front_under_bursts_is_that_of_the_linear_program():
+    """A source that is on or off: without row exchanges the values were wrong in the first digit."""
+    on_off = scenario().replace(arrivals=sg.SelfSimilarArrivals(rate=0.4, a=31, states=2))
+    process = admission(of_scenario(on_off), 40)
+    front = Front(process, QUEUE_LOSS, corners=2)
+    program = BoundedFront(process, QUEUE_LOSS, {})
+    for queue in (1.0, 2.777, 8.0):
+        assert front.at(queue).y == pytest.approx(program.at(queue).y, abs=1e-8)
+    assert front.at(2.777).y == pytest.approx(0.3249920, abs=1e-7)
+    # values are those of a dense solution
+    evaluation = Evaluation(process, front.corners[-1].outcome.shares)
+    cost = process.weighted({"queue": 0.15, "lost": 14.0})
+    average, values = evaluation.values(cost)
+    chosen = front.corners[-1].outcome.shares
+    after = np.zeros((process.nodes, process.nodes))
+    np.add.at(after, process.node, chosen[:, None] * process.after.toarray())
+    matrix = np.eye(process.nodes) - after
+    matrix[:, -1] = np.bincount(process.node, chosen * process.slots)
+    expected = np.linalg.solve(matrix, np.bincount(process.node, chosen * cost))
+    assert average == pytest.approx(expected[-1], rel=1e-12)
+    assert values[:-1] == pytest.approx(expected[:-1], abs=1e-9)
 
 
 def test_the_front_is_convex_and_no_policy_is_below():

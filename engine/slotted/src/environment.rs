@@ -154,15 +154,15 @@ impl Environments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Arrivals, Control, Service, Session};
-    use sluice_aqm::{Configured, Discipline, Victim, find};
+    use crate::{Arrivals, Monitor, Service, Session};
+    use sluice_aqm::{BufferPolicy, Configured, Victim, find};
 
     fn plan(slots: u64) -> Plan {
         Plan {
             arrivals: Arrivals::Geometric { rate: 0.5 },
             packet_bytes: 500,
             service: Service::Geometric { mu: 0.5 },
-            discipline: Discipline {
+            discipline: BufferPolicy {
                 limit: 20,
                 limit_bytes: None,
                 victim: Victim::Tail,
@@ -197,13 +197,13 @@ mod tests {
         }
         let drop_tail = Configured::new(find("drop_tail").unwrap(), &[]).unwrap();
         let mut session = Session::new(plan, drop_tail.into());
-        session.advance(100_000, &Control::default()).unwrap();
+        session.advance(100_000, &Monitor::default()).unwrap();
         let seen = session.observe();
         assert_eq!(steps, seen.arrivals);
         assert_eq!(sum.lost, seen.queue.verdicts[3]);
         assert_eq!(sum.started, seen.served + u64::from(seen.in_service));
         assert_eq!(sum.slots, 100_000);
-        let outcome = session.end(&Control::default()).unwrap().unwrap();
+        let outcome = session.end(&Monitor::default()).unwrap().unwrap();
         assert_eq!(outcome.warm_up_slots, 0);
         let queue = outcome
             .units
