@@ -21,7 +21,7 @@ export PIP_QUIET := 1
 # Python keeps its bytecode, so that later commands start faster
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build page generated vectors outputs demo test needs check wheel lint bench bench-builds bench-gate bench-page bench-qdisc equality bench-peers decisions docs lock clean tools
+.PHONY: build page generated vectors outputs demo test needs check wheel lint bench bench-builds bench-gate bench-page bench-qdisc equality regret closed-loop bench-peers decisions docs lock clean tools
 .DELETE_ON_ERROR:
 
 build: .venv/built .venv/bin/sluiced $(PAGE)
@@ -182,6 +182,16 @@ bench-qdisc: build
 equality: build
 	@$(BIN)/python bench/equality.py run --seeds 10
 	@$(BIN)/python bench/equality.py page
+
+# regret of every AQM on six sources, and of the papers' rows: what was measured before is kept
+regret: build
+	@$(BIN)/python bench/regret.py run
+	@$(BIN)/python bench/regret.py page
+
+# the search under TCP beside all AQMs: what was measured before is kept
+closed-loop: build
+	@$(BIN)/python bench/closed_loop.py run
+	@$(BIN)/python bench/closed_loop.py page
 
 bench-peers: build
 	@dpkg -s ns2 libns3-dev >/dev/null 2>&1 || { \

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -94,14 +94,12 @@ def best(source: str) -> dict[str, Front]:
         return {"loss": Front(both, pair("queue", "weighted"), corners=2)}
     return {
         "loss": Front(admission(process, _LIMIT), pair("queue", "loss"), corners=2),
-        "in_time": Front(
-            admission(process, _LIMIT, _DEADLINE), pair("loss", "in_time"), corners=2
-        ),
+        "in_time": Front(admission(process, _LIMIT, _DEADLINE), pair("loss", "in_time"), corners=2),
     }
 
 
 def measure_source(source: str, names: list[str]) -> Iterator[dict[str, Any]]:
-    """A line for each AQM on a source: cost and regret, with half widths."""
+    """A line for each AQM on a source: queue, loss and share in time of each run."""
     if source == "a recording":
         gateway = sg.load(ROOT / "scenarios" / "gateway.toml")
         chosen = [each for each in disciplines() if each.name in names]
@@ -109,7 +107,6 @@ def measure_source(source: str, names: list[str]) -> Iterator[dict[str, Any]]:
             regret = {"in_time_regret": [place.regret.value]}
             yield {"source": source, "aqm": place.name, **regret, "loss": [place.loss.value]}
         return
-    fronts = best(source)
     own = _GEOMETRIC.get(source, _GEOMETRIC["near saturation"])
     for discipline in disciplines():
         if discipline.name not in names:
@@ -121,15 +118,20 @@ def measure_source(source: str, names: list[str]) -> Iterator[dict[str, Any]]:
             runs["queue"].append(record["queue_mean"].value)
             runs["loss"].append(loss)
             runs["in_time"].append((1 - loss) * (1 - late_share(record, _DEADLINE, 1.0)))
-        line: dict[str, Any] = {"source": source, "aqm": discipline.name, **runs}
-        line["loss_regret"] = regrets(fronts["loss"], runs["queue"], runs["loss"], -1)
+        yield {"source": source, "aqm": discipline.name, **runs}
+
+
+def judged(source: str, lines: list[dict[str, Any]]) -> None:
+    """Add the regrets to the lines of a source."""
+    fronts = best(source)
+    for line in lines:
+        line["loss_regret"] = regrets(fronts["loss"], line["queue"], line["loss"])
         if "in_time" in fronts:
             top = max(corner.y for corner in fronts["in_time"].corners)
-            line["in_time_regret"] = [top - value for value in runs["in_time"]]
-        yield line
+            line["in_time_regret"] = [top - value for value in line["in_time"]]
 
 
-def regrets(front: Front, across: list[float], up: list[float], sign: int) -> list[float]:
+def regrets(front: Front, across: list[float], up: list[float]) -> list[float]:
     """What the best would have saved in each run, along the tangent at the runs' mean."""
     x, y = np.array(across), np.array(up)
     try:
@@ -137,7 +139,7 @@ def regrets(front: Front, across: list[float], up: list[float], sign: int) -> li
     except SluiceError:
         return [math.nan] * len(x)
     slope = 0.0 if math.isnan(point.slope) or point.is_corner else point.slope
-    found: list[float] = (-sign * (y - point.y - slope * (x - x.mean()))).tolist()
+    found: list[float] = (y - point.y - slope * (x - x.mean())).tolist()
     return found
 
 
@@ -168,35 +170,36 @@ def paper_rows() -> Iterator[tuple[str, str, sg.Scenario]]:
 
 
 def measure_papers(known: set[tuple[str, str]]) -> Iterator[dict[str, Any]]:
-    """A line for each row: queue and loss of our runs, and what the best loses at this queue."""
-    fronts: dict[str, Front] = {}
+    """A line for each row: queue and loss of our runs."""
     for paper, row, scenario in paper_rows():
         if (paper, row) in known:
             continue
         (discipline,) = scenario.disciplines
+        runs = [
+            sg.simulate(scenario.replace(seed=seed), discipline) for seed in range(1, _RUNS + 1)
+        ]
+        yield {
+            "source": paper,
+            "aqm": row,
+            "queue": [record["queue_mean"].value for record in runs],
+            "loss": [record["loss_ratio"].value for record in runs],
+        }
+
+
+def judged_papers(lines: dict[tuple[str, str], dict[str, Any]]) -> None:
+    """Add what the best loses at each row's queue, and its queue at the row's loss."""
+    fronts: dict[str, Front] = {}
+    for paper, row, scenario in paper_rows():
+        line = lines[paper, row]
         key = repr((scenario.arrivals, scenario.service))
         if key not in fronts:
             process = admission(of_scenario(scenario), 250)
             fronts[key] = Front(process, pair("queue", "loss"), corners=2)
-        queue, loss = [], []
-        for seed in range(1, _RUNS + 1):
-            record = sg.simulate(scenario.replace(seed=seed), discipline)
-            queue.append(record["queue_mean"].value)
-            loss.append(record["loss_ratio"].value)
-        found = regrets(fronts[key], queue, loss, -1)
-        where: Callable[[float], float] = lambda y, own=fronts[key]: own.where(y).x  # noqa: E731
+        line["loss_regret"] = regrets(fronts[key], line["queue"], line["loss"])
         try:
-            shorter = where(float(np.mean(loss)))
+            line["best_queue"] = fronts[key].where(float(np.mean(line["loss"]))).x
         except SluiceError:
-            shorter = math.nan
-        yield {
-            "source": paper,
-            "aqm": row,
-            "queue": queue,
-            "loss": loss,
-            "loss_regret": found,
-            "best_queue": shorter,
-        }
+            line["best_queue"] = math.nan
 
 
 # --- what is kept, and the page ---
@@ -229,6 +232,9 @@ def page() -> None:
     """Write the tables into the page."""
     text = PAGE.read_text()
     lines = {(line["source"], line["aqm"]): line for line in kept()}
+    for source in _SOURCES[:-1]:
+        judged(source, [line for line in lines.values() if line["source"] == source])
+    judged_papers(lines)
     parts = {
         "loss": _table(lines, "loss_regret", [s for s in _SOURCES if s != "a recording"]),
         "in time": _table(lines, "in_time_regret", [s for s in _SOURCES if s != "two classes"]),
@@ -271,13 +277,14 @@ def _paper(lines: dict[tuple[str, str], Any], paper: str) -> list[str]:
             continue
         queue, loss = _measure(line["queue"]), _measure(line["loss"])
         regret = _measure(line["loss_regret"]).times(100)
-        reached = 100 * line["best_queue"] / queue.value
+        best_queue = line["best_queue"]
+        known = not math.isnan(best_queue)
         cells = [
             measure_text(queue, digits=4),
             measure_text(loss.times(100), digits=4),
             measure_text(regret, digits=3),
-            f"{line['best_queue']:.4g}",
-            f"{reached:.3g}",
+            f"{best_queue:.4g}" if known else "-",
+            f"{100 * best_queue / queue.value:.3g}" if known else "-",
         ]
         rows.append(f"| {row} | {' | '.join(cells)} |")
     return rows

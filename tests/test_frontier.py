@@ -278,7 +278,7 @@ def test_the_front_is_that_of_the_linear_program(alpha, mu, limit, part, names):
 
 
 def test_the_front_under_bursts_is_that_of_the_linear_program():
-    """A source that is on or off: without row exchanges the values were wrong in the first digit."""
+    """A source that is on or off: without exchanges of rows the values were wrong."""
     on_off = scenario().replace(arrivals=sg.SelfSimilarArrivals(rate=0.4, a=31, states=2))
     process = admission(of_scenario(on_off), 40)
     front = Front(process, QUEUE_LOSS, corners=2)

@@ -111,8 +111,8 @@ class Evaluation:
             (np.ones(nodes - 1), -after.data[inside], self._mixed(process.slots))
         )
         matrix = sparse.csc_array((values, (rows, columns)), shape=(nodes, nodes))
-        # nodes are in the order of the queue, so the matrix is a narrow band in this order. Rows are
-        # exchanged where a pivot is small: in bursts values would be wrong in the first digit else
+        # nodes are in the order of the queue, so the matrix is a narrow band in this order. Rows
+        # are exchanged where a pivot is small: under bursts values would be wrong otherwise
         self._factors: SuperLU = splu(matrix, permc_spec="NATURAL", diag_pivot_thresh=1.0)
 
     def values(self, cost: FloatArray) -> tuple[float, FloatArray]:
