@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from importlib.resources import files
+from os import PathLike
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -21,7 +22,9 @@ _ONE = 2**32
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-def write_header(path: Path, policy: Policy, title: str, *, slot_ns: int = 1_000_000) -> None:
+def write_header(
+    path: str | PathLike[str], policy: Policy, title: str, *, slot_ns: int = 1_000_000
+) -> None:
     """Write a policy as a header.
 
     Args:
@@ -35,7 +38,8 @@ def write_header(path: Path, policy: Policy, title: str, *, slot_ns: int = 1_000
         SluiceError: If the file's name is no name of an AQM.
         OSError: If the file cannot be written.
     """
-    write_whole(path, header_text(header_name(path), policy, title, slot_ns))
+    file = Path(path)
+    write_whole(file, header_text(header_name(file), policy, title, slot_ns))
 
 
 def header_name(path: Path) -> str:
