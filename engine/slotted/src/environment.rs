@@ -180,8 +180,11 @@ mod tests {
     fn admitting_all_is_drop_tail_to_the_packet() {
         let plan = plan(100_000);
         let mut environments = Environments::new(plan.clone(), 1, 7);
-        let mut sum = Step::default();
-        let mut over = false;
+        let (found, mut over) = environments.found().next().unwrap();
+        let mut sum = Step {
+            slots: found.slot,
+            ..Step::default()
+        };
         let mut steps = 0;
         while !over {
             environments.step(&[0], |step, found, is_over| {
