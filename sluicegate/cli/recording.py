@@ -22,7 +22,7 @@ def recording(
     deadline: int | None,
     *,
     out: Path,
-    json: str | None,
+    json: Path | None,
     csv: Path | None,
     fresh: bool,
 ) -> None:

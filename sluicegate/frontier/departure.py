@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from sluicegate.errors import SluiceError
-from sluicegate.frontier.admission import Rows
+from sluicegate.frontier.admission import IntArray, Rows
 from sluicegate.frontier.process import Process
 from sluicegate.frontier.source import Source
 
@@ -41,19 +41,21 @@ def departure(source: Source, oldest: int, deadline: int) -> Process:
     age = np.arange(ages)
 
     # oldest first; the idle server, to which every policy leads, is the last node
-    def busy(age: np.ndarray) -> np.ndarray:
+    def busy(age: IntArray) -> IntArray:
         return 3 * (oldest - age)
 
-    def look(age: np.ndarray) -> np.ndarray:
+    def look(age: IntArray) -> IntArray:
         return 3 * (oldest - age) + 1
 
-    def head(age: np.ndarray) -> np.ndarray:
+    def head(age: IntArray) -> IntArray:
         return 3 * (oldest - age) + 2
 
     idle = np.array([3 * ages])
-    rows, node, kinds = Rows(), [], []
+    rows = Rows()
+    node: list[IntArray] = []
+    kinds: list[IntArray] = []
 
-    def add(kind: int, at: np.ndarray, *leads: tuple[np.ndarray, float]) -> None:
+    def add(kind: int, at: IntArray, *leads: tuple[IntArray, float]) -> None:
         actions = rows.actions(len(at))
         for after, probability in leads:
             rows.add(actions, after, np.full(len(at), probability))
