@@ -106,7 +106,7 @@ def optimum(scenario: Scenario, trade_off: TradeOff) -> Optimum:
     """
     process, cost = _process(scenario, trade_off)
     best = least(process, [cost])
-    return Optimum(_per_arrival(scenario, best.occupation @ cost), policy_of(process, best))
+    return Optimum(_per_arrival(scenario, float(best.occupation @ cost)), policy_of(process, best))
 
 
 def regret_of_table(scenario: Scenario, trade_off: TradeOff, drops: ArrayLike) -> float:
@@ -130,7 +130,7 @@ def regret_of_table(scenario: Scenario, trade_off: TradeOff, drops: ArrayLike) -
     admits = process.first[nodes]
     share = given[np.minimum(process.seen["packets"][nodes], len(given) - 1)]
     shares[admits], shares[admits + 1] = 1 - share, share
-    own = _per_arrival(scenario, evaluate(process, shares).occupation @ cost)
+    own = _per_arrival(scenario, float(evaluate(process, shares).occupation @ cost))
     return own - optimum(scenario, trade_off).cost
 
 
@@ -168,4 +168,4 @@ def _process(scenario: Scenario, trade_off: TradeOff) -> tuple[Process, FloatArr
 
 
 def _per_arrival(scenario: Scenario, per_slot: float) -> float:
-    return float(per_slot) / of_scenario(scenario).rate
+    return per_slot / of_scenario(scenario).rate

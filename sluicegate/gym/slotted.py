@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import gymnasium
 import numpy as np
@@ -101,7 +101,7 @@ class SlottedEnv(gymnasium.Env[NDArray[np.float32], Any]):
     `info` has counts since the last step: `slots`, `packet_slots`, `lost`, `started` and `late`.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
 
     def __init__(
         self,
@@ -171,7 +171,7 @@ class SlottedVectorEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]
     A queue whose episode is over begins the next one at the next step.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
+    metadata: dict[str, Any] = {  # noqa: RUF012
         "render_modes": [],
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
