@@ -367,8 +367,8 @@ def test_each_group_has_its_own_congestion_control():
     record = sg.compare(scenario(flows=groups), world="kernel").records[0]
     last = record.connections.sort("time_s").group_by("flow").last()
     of_bbr, of_cubic = last.sort("flow").iter_rows(named=True)
-    # an estimate that is near to the link's rate, without headers, and a gain of PROBE_BW or before
-    assert of_bbr["rate_estimate_bps"] == pytest.approx(10e6 * 1448 / 1500, rel=0.5)
+    # more than a third of the link's rate, beside one flow, and a gain of PROBE_BW or before
+    assert 3.3e6 < of_bbr["rate_estimate_bps"] < 10.1e6
     assert of_bbr["pacing_gain"] in (739 / 256, 88 / 256, 1.25, 0.75, 1.0)
     assert of_bbr["pacing_rate_bps"] == pytest.approx(
         0.99 * of_bbr["pacing_gain"] * of_bbr["rate_estimate_bps"], rel=0.3
