@@ -9,7 +9,7 @@ use crate::sender::{Moment, Phase, Sender};
 impl Sender {
     /// Processes an ACK of new data outside recovery: position, round-trip time and timer, then
     /// growth of the window.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn accept<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) {
         let acked = self.acknowledge(moment, ack);
         self.report_ack(moment, ack, acked, true);
@@ -17,6 +17,7 @@ impl Sender {
 
     /// Processes an ACK of new data: position, round-trip time, timer. Returns how many packets it
     /// acknowledges.
+    #[inline]
     pub(crate) fn acknowledge<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) -> u32 {
         let acked = ack.next - self.una;
         self.advance(ack);
@@ -28,15 +29,20 @@ impl Sender {
             && ack.next > self.timed_seq
         {
             self.end_backoff(ack);
-            let ticks =
-                |time_ns| (time_ns + u64::from(self.clock_phase_ns)) / moment.config.tick_ns;
-            let elapsed = ticks(moment.now_ns).saturating_sub(ticks(sent_ns));
-            self.rto.sample(moment.config, elapsed);
-            self.timed_at = Deadline::NONE;
+            self.take_round_trip(moment.config, sent_ns, moment.now_ns);
         }
         self.closed_by_mark &= ack.ece;
         self.restart_timer(moment);
         acked
+    }
+
+    // one packet of many is timed
+    #[inline(never)]
+    fn take_round_trip(&mut self, config: &Config, sent_ns: u64, now_ns: u64) {
+        let ticks = |time_ns| (time_ns + u64::from(self.clock_phase_ns)) / config.tick_ns;
+        let elapsed = ticks(now_ns).saturating_sub(ticks(sent_ns));
+        self.rto.sample(config, elapsed);
+        self.timed_at = Deadline::NONE;
     }
 
     /// Ends the backoff after a round trip was timed, but not while marks keep the window closed
@@ -63,6 +69,7 @@ impl Sender {
     }
 
     /// Tells the congestion control of an ACK of new data; `grows` is true if the window may grow.
+    #[inline]
     pub(crate) fn report_ack<F>(
         &mut self,
         moment: &Moment<F>,

@@ -156,14 +156,17 @@ impl Receiver {
     }
 
     /// Records a packet. A packet that arrived before only changes which run is reported first.
+    #[inline]
     fn insert(&mut self, seq: u32) {
-        if seq < self.next {
-            return;
-        }
         if seq == self.next && self.ahead.is_empty() {
             self.next += 1;
-            return;
+        } else if seq >= self.next {
+            self.insert_beside_gap(seq);
         }
+    }
+
+    #[inline(never)]
+    fn insert_beside_gap(&mut self, seq: u32) {
         let mut run = Block {
             start: seq,
             end: seq + 1,
