@@ -63,6 +63,16 @@ impl Transmitter {
         self.free
     }
 
+    /// Returns the least time from the start of a transmission to the arrival at the other end: the
+    /// delay, rounded down as far as at any time of the clock.
+    pub fn least_time(&self, clock: Clock) -> Ticks {
+        let rounded = |spare| clock.rounded(self.delay_s, spare);
+        (0..=clock.spare(Ticks::MAX))
+            .map(rounded)
+            .min()
+            .unwrap_or(0)
+    }
+
     /// Sends a packet of `bytes` at `now`, or when the link is free. Returns the time at which it
     /// arrives at the other end.
     #[inline]

@@ -17,6 +17,7 @@ mod completions;
 mod endpoints;
 mod error;
 mod line;
+mod links;
 mod network;
 mod observation;
 mod offered;

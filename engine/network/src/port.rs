@@ -2,25 +2,35 @@
 
 use rand::Rng;
 use sluice_aqm::{AnyAqm, Aqm, NEVER, Verdict};
-use sluice_link::Service;
-use sluice_queue::Queue;
+use sluice_link::{Service, Ticks};
+use sluice_queue::{Event as QueueEvent, Observer, Queue, Waiting};
 use sluice_random::Stream;
 
 use crate::{
-    classes::ClassesHeld,
+    classes::{Classes, ClassesHeld},
+    links::Links,
     observation::PortState,
-    packet::Transit,
+    packet::{Packet, Transit},
     series::PortSeries,
+    slab::Aside,
     tally::{Tally, hold, lost},
     topology,
+    tournament::Tournament,
+    trace::{Event, Step, Trace, noting},
 };
 
 /// A queue before a link, the random words for its AQM, and its counts.
 pub struct Port {
-    pub link: usize,
-    pub queue: Queue<Transit, AnyAqm>,
-    pub random: Stream,
-    pub busy: bool,
+    site: Site,
+    queue: Queue<Transit, AnyAqm>,
+    random: Stream,
+    /// True while the link sends a packet.
+    busy: bool,
+    /// When the link looks for a packet next: at the end of a transmission, or when a shaper lets a
+    /// packet go; [`NEVER`] if no packet waits.
+    next: Ticks,
+    /// When the port's event is due.
+    event_due: Ticks,
     /// The link's rate if it is constant, how it sends if it varies, and what its rate is now.
     constant_bps: u64,
     service: Option<Service>,
@@ -31,11 +41,34 @@ pub struct Port {
     counted_ns: u64,
     /// Counts from before the present tally.
     earlier: Earlier,
-    pub tally: Tally,
-    pub held: ClassesHeld,
+    tally: Tally,
+    held: ClassesHeld,
     /// Number of classes; `None` if flows are not counted by class.
     classes: Option<usize>,
     pub series: PortSeries,
+}
+
+/// Where a port is.
+#[derive(Clone, Copy)]
+pub struct Site {
+    /// Its number.
+    pub port: usize,
+    /// Number of its link in the topology, and of the link's event.
+    pub link: usize,
+    pub link_event: usize,
+    /// Number of the port's event.
+    pub event: usize,
+    /// How long after its time a transmission may be begun: less than its packet needs to come out
+    /// of the link.
+    pub slack: Ticks,
+}
+
+/// What a port needs of the network around it.
+pub struct Around<'a, T> {
+    pub links: &'a mut Links,
+    pub aside: &'a mut Aside,
+    pub classes: &'a Classes,
+    pub trace: &'a mut T,
 }
 
 /// A port's counts from the start of the run to the start of its present tally.
@@ -48,17 +81,32 @@ struct Earlier {
     verdicts: [u64; Verdict::COUNT],
 }
 
+/// An observer of a port's queue at one moment.
+macro_rules! watch {
+    ($port:ident, $around:ident, $now_ns:ident) => {
+        &mut Watch::<T, BY_CLASS> {
+            site: $port.site,
+            aside: $around.aside,
+            trace: $around.trace,
+            classes: $around.classes,
+            now_ns: $now_ns,
+            tally: &mut $port.tally,
+            held: &mut $port.held,
+        }
+    };
+}
+
 impl Port {
-    /// An empty port before link number `number`, which is idle. `classes` as in [`Tally::new`].
+    /// An empty port before a link that is idle. `classes` as in [`Tally::new`].
     pub fn new(
-        number: usize,
+        site: Site,
         plan: &topology::PortPlan,
         link: &topology::Link,
         random: Stream,
         classes: Option<usize>,
     ) -> Self {
         Self {
-            link: number,
+            site,
             queue: Queue::new(
                 plan.discipline,
                 plan.scheduler.as_ref(),
@@ -70,6 +118,8 @@ impl Port {
             rate_bps: link.rate_bps,
             random,
             busy: false,
+            next: NEVER,
+            event_due: NEVER,
             tick_ns: NEVER,
             counted_ns: 0,
             earlier: Earlier::default(),
@@ -80,16 +130,145 @@ impl Port {
         }
     }
 
+    /// Returns where it is.
+    pub fn site(&self) -> Site {
+        self.site
+    }
+
     /// Counts the time up to `now_ns` with the present length and state. Must be called before
     /// either changes.
     #[inline]
-    pub fn count(&mut self, now_ns: u64) {
+    fn count(&mut self, now_ns: u64) {
         let ns = now_ns - self.counted_ns;
         hold(&mut self.tally.queue_ns, self.queue.packets(), ns);
         if !self.busy {
             self.tally.idle_ns += ns;
         }
         self.counted_ns = now_ns;
+    }
+
+    /// Takes a packet that arrives at `now`; the port has caught up.
+    #[inline]
+    pub fn arrive<T: Trace, const BY_CLASS: bool>(
+        &mut self,
+        now: Ticks,
+        transit: Transit,
+        around: &mut Around<T>,
+    ) {
+        let now_ns = around.links.clock.ns(now);
+        if T::ON {
+            around.noting(now, transit)(now, Step::Arrive, self.site.link);
+        }
+        self.count(now_ns);
+        let packet = transit.packet();
+        let class = class_of::<BY_CLASS>(around.classes, &packet);
+        self.tally.cell(class, &packet).arrivals += 1;
+        if BY_CLASS {
+            self.held.change(&mut self.tally.classes, class, now_ns, 1);
+        }
+        let random = &mut self.random;
+        let verdict = self.queue.arrive(
+            now_ns,
+            transit,
+            &mut || random.next_u64(),
+            watch!(self, around, now_ns),
+        );
+        // losses are counted where the packets are known that are lost
+        if BY_CLASS && !verdict.is_drop() {
+            self.tally.cell(class, &packet).verdicts[verdict as usize] += 1;
+        }
+        if !self.busy {
+            self.next = now;
+            self.catch_up::<T, BY_CLASS>(now + 1, around);
+            self.wait(&mut around.links.events);
+        }
+    }
+
+    /// True if the link does something before `until` that is not handled yet.
+    #[inline]
+    pub fn lags(&self, until: Ticks) -> bool {
+        self.next < until
+    }
+
+    /// Handles all that the link does before `until`.
+    #[inline(never)]
+    pub fn catch_up<T: Trace, const BY_CLASS: bool>(
+        &mut self,
+        until: Ticks,
+        around: &mut Around<T>,
+    ) {
+        while self.next < until {
+            let now_ns = around.links.clock.ns(self.next);
+            self.count(now_ns);
+            self.transmit::<T, BY_CLASS>(self.next, now_ns, around);
+        }
+    }
+
+    /// Begins the next transmission, if a packet waits.
+    #[inline(always)]
+    fn transmit<T: Trace, const BY_CLASS: bool>(
+        &mut self,
+        now: Ticks,
+        now_ns: u64,
+        around: &mut Around<T>,
+    ) {
+        let random = &mut self.random;
+        let marks = self.queue.verdicts()[Verdict::Mark as usize];
+        let next = self.queue.depart(
+            now_ns,
+            &mut || random.next_u64(),
+            watch!(self, around, now_ns),
+        );
+        let Some(Waiting {
+            packet: transit,
+            since_ns,
+        }) = next
+        else {
+            let ready_ns = self.queue.ready_ns();
+            self.next = ready_ns.map_or(NEVER, |ready_ns| around.links.clock.ticks(ready_ns));
+            self.busy = false;
+            return;
+        };
+        let packet = transit.packet();
+        let class = class_of::<BY_CLASS>(around.classes, &packet);
+        if BY_CLASS {
+            self.held.change(&mut self.tally.classes, class, now_ns, -1);
+            let marked = self.queue.verdicts()[Verdict::Mark as usize] - marks;
+            self.tally.cell(class, &packet).verdicts[Verdict::Mark as usize] += marked;
+        }
+        let Site { link_event, .. } = self.site;
+        around.carry(now, link_event, transit);
+        let end = around.links.free(link_event);
+        (self.busy, self.next) = (true, end);
+        let delay_ns = around.links.clock.ns(end) - since_ns;
+        let sojourn_ns = now_ns - since_ns;
+        if BY_CLASS {
+            self.tally.classes[class].sojourn.add(sojourn_ns);
+        }
+        self.tally.send(class, sojourn_ns, delay_ns, &packet);
+    }
+
+    /// Sets the port's event if it must be earlier. One that is too early does no harm: it is set
+    /// again when it is due.
+    #[inline]
+    fn wait(&mut self, events: &mut Tournament) {
+        let due = self.next.saturating_add(self.site.slack);
+        if due < self.event_due {
+            self.event_due = due;
+            events.set(self.site.event, due);
+        }
+    }
+
+    /// Sets the port's event, which was due, again.
+    pub fn wait_again(&mut self, events: &mut Tournament) {
+        self.event_due = self.next.saturating_add(self.site.slack);
+        events.set(self.site.event, self.event_due);
+    }
+
+    /// Ticks the AQMs.
+    pub fn tick<T: Trace, const BY_CLASS: bool>(&mut self, now_ns: u64, around: &mut Around<T>) {
+        self.queue.tick(now_ns, watch!(self, around, now_ns));
+        self.tick_ns = NEVER;
     }
 
     /// Goes on under another discipline; see [`Queue::retune`].
@@ -155,7 +334,7 @@ impl Port {
     /// Returns what can be seen of it now.
     pub fn observe(&self) -> PortState {
         PortState {
-            link: self.link,
+            link: self.site.link,
             queue: self.queue.state(),
             in_service: self.busy,
             rate_bps: self.rate_bps,
@@ -184,5 +363,77 @@ impl Port {
             verdicts: all,
         };
         tally
+    }
+}
+
+impl<T: Trace> Around<'_, T> {
+    /// Returns a function that notes a packet's steps, known at `now`.
+    fn noting(&mut self, now: Ticks, transit: Transit) -> impl FnMut(Ticks, Step, usize) {
+        noting(self.links.clock, self.trace, self.aside, now, transit)
+    }
+
+    /// Sends a packet over a link, and those that follow on.
+    #[inline]
+    fn carry(&mut self, now: Ticks, link_event: usize, transit: Transit) {
+        let note = noting(self.links.clock, self.trace, self.aside, now, transit);
+        self.links.carry::<T>(
+            now,
+            link_event as u32,
+            transit.packed(),
+            transit.place,
+            note,
+        );
+    }
+}
+
+/// Returns the class of a packet; 0 if flows are not counted by class.
+#[inline(always)]
+fn class_of<const BY_CLASS: bool>(classes: &Classes, packet: &Packet) -> usize {
+    if BY_CLASS { classes.of(packet) } else { 0 }
+}
+
+/// Observes the queue of a port at one moment.
+struct Watch<'a, T, const BY_CLASS: bool> {
+    site: Site,
+    aside: &'a mut Aside,
+    trace: &'a mut T,
+    classes: &'a Classes,
+    now_ns: u64,
+    /// The port's counts.
+    tally: &'a mut Tally,
+    held: &'a mut ClassesHeld,
+}
+
+impl<T: Trace, const BY_CLASS: bool> Observer<Transit> for Watch<'_, T, BY_CLASS> {
+    const ON: bool = T::ON;
+
+    #[inline]
+    fn lost(&mut self, transit: Transit, verdict: Verdict) {
+        let packet = transit.packet();
+        let class = class_of::<BY_CLASS>(self.classes, &packet);
+        self.tally.cell(class, &packet).verdicts[verdict as usize] += 1;
+        if BY_CLASS {
+            self.held
+                .change(&mut self.tally.classes, class, self.now_ns, -1);
+        }
+        if T::ON {
+            let event = Event {
+                at_ns: self.now_ns,
+                step: Step::Drop,
+                link: self.site.link,
+                id: transit.place.id(),
+                packet,
+                blocks: self.aside.blocks(&packet),
+            };
+            self.trace.note(self.now_ns, event);
+        }
+        self.aside.forget(&packet);
+    }
+
+    #[inline]
+    fn note(&mut self, now_ns: u64, queue: usize, event: QueueEvent<'_>) {
+        if T::ON {
+            self.trace.decide(now_ns, self.site.port, queue, event);
+        }
     }
 }

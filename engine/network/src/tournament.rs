@@ -50,12 +50,14 @@ impl Tournament {
         let mut winner = due.min(NEVER >> self.bits) << self.bits | event as u64;
         let mut node = self.leaves + event;
         // SAFETY: there are 2 * leaves nodes, an even number. The first node is below that, and so
-        // are the other node of its pair and all their ancestors. Bounds checks would be a third of
-        // this loop, which is an eighth of a network's instructions.
+        // are the other node of its pair and all their ancestors, of which the root is the last.
+        // Bounds checks would be a third of this loop, which is an eighth of a network's
+        // instructions.
         unsafe {
             *self.nodes.get_unchecked_mut(node) = winner;
-            while node > 1 {
-                let other = *self.nodes.get_unchecked(node ^ 1);
+            for _ in 0..self.bits {
+                node ^= 1;
+                let other = *self.nodes.get_unchecked(node);
                 // a branch here would be unpredictable
                 winner = select_unpredictable(other < winner, other, winner);
                 node >>= 1;

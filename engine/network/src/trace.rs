@@ -2,10 +2,14 @@
 
 use std::io::Write;
 
+use sluice_link::{Clock, Ticks};
 use sluice_queue::{DecisionLog, Event as QueueEvent};
 use sluice_tcp::Block;
 
-use crate::packet::Packet;
+use crate::{
+    packet::{Packet, Transit},
+    slab::Aside,
+};
 
 /// A kind of event of a packet at a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +60,29 @@ pub trait Trace {
     /// Called for each event in queue number `queue` of the scheduler before a link. `port` is the
     /// number of the link among those that have a discipline.
     fn decide(&mut self, _now_ns: u64, _port: usize, _queue: usize, _event: QueueEvent<'_>) {}
+}
+
+/// Returns a function that notes the steps of a packet, known at `now`, at the links given.
+#[inline]
+pub fn noting(
+    clock: Clock,
+    trace: &mut impl Trace,
+    aside: &Aside,
+    now: Ticks,
+    transit: Transit,
+) -> impl FnMut(Ticks, Step, usize) {
+    move |at, step, link| {
+        let packet = transit.packet();
+        let event = Event {
+            at_ns: clock.ns(at),
+            step,
+            link,
+            id: transit.place.id(),
+            packet,
+            blocks: aside.blocks(&packet),
+        };
+        trace.note(clock.ns(now), event);
+    }
 }
 
 /// No trace.

@@ -62,7 +62,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
             }
         }
         for port in 0..network.ports() {
-            if let Some(next_ns) = network.show_rate(0, port) {
+            if let Some(next_ns) = network.show_rate(clock.at(0), port) {
                 agenda.add(clock.ticks(next_ns), Task::Rate(port as u32));
             }
         }
@@ -112,6 +112,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
                 self.deliver(clock.at(event_due), packet);
             }
         }
+        self.network.catch_up(until);
         Ok(true)
     }
 
@@ -119,7 +120,8 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
     pub fn end(mut self, monitor: &Monitor) -> Replication {
         let end_ns = self.plan.duration_ns;
         monitor.add(end_ns - self.reported_ns);
-        self.finish(end_ns);
+        let clock = self.network.clock();
+        self.finish(clock.at(clock.ticks(end_ns)));
         Replication {
             periods: self.finished,
             // before the flows' outcomes: this frees the network's memory
@@ -200,7 +202,9 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         receiver
             .endpoint
             .on_segment(&kind.config, now.ns, &packet.segment(), &mut answer);
-        self.arm_receiver(now, packet.flow);
+        if receiver.endpoint.deadline().is_some() {
+            self.arm_receiver(now, packet.flow);
+        }
     }
 
     #[inline]
@@ -262,12 +266,9 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn arm_receiver(&mut self, now: Instant, flow: u32) {
         let deadline = self.ends.receivers[flow as usize].endpoint.deadline();
-        if deadline.is_none() {
-            return;
-        }
         let timer = self.ends.receiver_timer(flow);
         if let Some(due) = timer.follow(self.network.clock(), now, deadline) {
             self.enter(due, Task::ReceiverTimer(flow));
@@ -310,30 +311,30 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
             Task::ReceiverTimer(flow) => self.receiver_timer(now, flow),
             Task::Datagram(number) => self.send_datagram(now, number),
             Task::Tick(port) => {
-                if let Some(next_ns) = self.network.tick(now.ns, port as usize) {
+                if let Some(next_ns) = self.network.tick(now, port as usize) {
                     self.enter_at(next_ns, task);
                 }
             }
             Task::Rate(port) => {
-                if let Some(next_ns) = self.network.show_rate(now.ns, port as usize) {
+                if let Some(next_ns) = self.network.show_rate(now, port as usize) {
                     self.enter_at(next_ns, task);
                 }
             }
             Task::Sample => {
-                self.sample(now.ns);
+                self.sample(now);
                 monitor.add(now.ns - self.reported_ns);
                 self.reported_ns = now.ns;
                 self.enter_at(now.ns + self.plan.sample_ns, task);
             }
-            Task::WarmedUp => self.finish(now.ns),
+            Task::WarmedUp => self.finish(now),
         }
     }
 
-    fn sample(&mut self, now_ns: u64) {
-        self.network.sample();
+    fn sample(&mut self, now: Instant) {
+        self.network.sample(now.ticks);
         self.series.acknowledged.push(self.ends.acknowledged);
         if self.plan.windows {
-            self.series.window.push(self.ends.mean_window(now_ns));
+            self.series.window.push(self.ends.mean_window(now.ns));
         }
     }
 
@@ -349,7 +350,9 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
             let reply = Packet::ack(flow, bytes, &ack, kind.traffic_class, sacks);
             self.network.send(now.ticks, receiver.route, reply);
         }
-        self.arm_receiver(now, flow);
+        if receiver.endpoint.deadline().is_some() {
+            self.arm_receiver(now, flow);
+        }
     }
 
     fn send_datagram(&mut self, now: Instant, number: u32) {
@@ -368,7 +371,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
     }
 
     /// Ends a period of the run and keeps its counts.
-    fn finish(&mut self, now_ns: u64) {
+    fn finish(&mut self, now: Instant) {
         let sum = |count: fn(&sluice_tcp::Sender) -> u32| {
             let senders = self.ends.senders.iter();
             senders
@@ -385,9 +388,9 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         for earlier in &self.finished {
             counts = counts.without(&earlier.counts);
         }
-        let classes = self.take_classes(now_ns);
+        let classes = self.take_classes(now.ns);
         self.finished.push(Period {
-            ports: self.network.take_tallies(now_ns),
+            ports: self.network.take_tallies(now),
             wires: self.network.take_wire_tallies(),
             counts,
             classes,
