@@ -122,7 +122,8 @@ static inline struct cobalt_law cobalt_law_at(const struct cobalt_config *config
 {
 	struct cobalt_law law = config->law;
 
-	if (config->like == COBALT_LINUX)
+	/* a link whose rate varies may stand still */
+	if (config->like == COBALT_LINUX && view->rate_bps)
 		cobalt_fit(&law, config->mtu_bytes * 8000000000ULL / view->rate_bps);
 	return law;
 }
