@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 
 from sluicegate.daemon import sluiced
-from sluicegate.lab import kernel
+from sluicegate.lab import dualpi2, kernel
 from sluicegate.lab.check import missing_to_run
 
 WITHOUT_BPF = "this sluiced was built without BPF"
@@ -42,6 +42,14 @@ def lacking_lab():
     return "" if kernel.find() else "no kernel: sluice lab --fetch"
 
 
+@cache
+def lacking_dualpi2():
+    """Return the reason why the laboratory has no DualPI2 of Linux; empty if it has."""
+    if why := lacking_lab():
+        return why
+    return "" if dualpi2.find(kernel.find()) else f"no DualPI2 of Linux: {dualpi2.HOW}"
+
+
 def _mark(why):
     return pytest.mark.skipif(bool(why), reason=why or "nothing is lacking")
 
@@ -50,3 +58,4 @@ needs_compiler = _mark(lacking("compiler"))
 needs_verifier = _mark(lacking("compiler") or lacking("capabilities"))
 needs_lab = _mark(lacking_lab())
 needs_qdiscs = _mark(lacking_lab() or lacking("compiler"))
+needs_dualpi2 = _mark(lacking_dualpi2())

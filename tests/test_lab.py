@@ -71,7 +71,7 @@ def test_without_a_kernel_the_command_says_how_to_get_one(tmp_path):
 def test_one_thing_is_done_at_a_time(words):
     done = sluice(*words)
     assert done.returncode == 2
-    assert "give one of COMMAND, --fetch and --check" in done.stderr
+    assert "give one of COMMAND, --fetch, --dualpi2 and --check" in done.stderr
 
 
 def test_missing_programs_are_told_with_the_command_that_brings_them(tmp_path):

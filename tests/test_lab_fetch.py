@@ -12,7 +12,7 @@ from test_kernel_world import scenario
 
 import sluicegate as sg
 from sluicegate.errors import SluiceError
-from sluicegate.lab import kernel
+from sluicegate.lab import apt, kernel
 from sluicegate.lab.check import missing_to_fetch
 
 RELEASE = "9.9.9-cloud-amd64"
@@ -91,8 +91,8 @@ def archive(tmp_path, monkeypatch):
     keyring = tmp_path / "keys.gpg"
     keyring.write_bytes(run("gpg", "--export", env=environment))
     sign(suite, environment)
-    monkeypatch.setattr(kernel, "_ARCHIVE", f"file://{root}")
-    monkeypatch.setattr(kernel, "KEYRING", keyring)
+    monkeypatch.setattr(apt, "ARCHIVE", f"file://{root}")
+    monkeypatch.setattr(apt, "KEYRING", keyring)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     yield root
     kernel._kernel.cache_clear()

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sluicegate.errors import UsageError
-from sluicegate.lab import image, kernel, machine
+from sluicegate.lab import dualpi2, image, kernel, machine
 from sluicegate.lab.check import missing_to_fetch, missing_to_run
 
 
@@ -24,6 +24,14 @@ def lab(
     ] = None,
     fetch: Annotated[
         bool, typer.Option("--fetch", help="Download Debian's current kernel (38 MB).")
+    ] = False,
+    build_dualpi2: Annotated[
+        bool,
+        typer.Option(
+            "--dualpi2",
+            help="Build Linux's own DualPI2, which that kernel lacks, out of Debian's packages "
+            "(260 MB are fetched, 1 MB is kept), and fetch a tc that knows it.",
+        ),
     ] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Show what is installed and what is missing.")
@@ -67,10 +75,15 @@ def lab(
     The same seed gives the same result, byte for byte, whatever else this machine does. Nothing is
     installed, and root is not needed. That Linux has busybox and what --program names.
     """
-    if (command is not None) + fetch + check != 1:
-        raise UsageError("give one of COMMAND, --fetch and --check: see sluice lab --help")
+    if (command is not None) + fetch + build_dualpi2 + check != 1:
+        raise UsageError(
+            "give one of COMMAND, --fetch, --dualpi2 and --check: see sluice lab --help"
+        )
     if check:
         _check()
+        return
+    if build_dualpi2:
+        _describe_dualpi2(dualpi2.build())
         return
     if command is None:
         _describe(kernel.fetch())
@@ -94,6 +107,8 @@ def _check() -> None:
         lacking += missing_to_fetch()
     else:
         _describe(linux)
+        if (built := dualpi2.find(linux)) is not None:
+            _describe_dualpi2(built)
     packages = " ".join(sorted(set(lacking)))
     print(f"programs: missing: apt install {packages}" if packages else "programs: there")
     if lacking or linux is None:
@@ -104,6 +119,10 @@ def _describe(linux: kernel.Kernel) -> None:
     print(f"kernel: Linux {linux.release}, in {linux.folder}")
     for name, sha256 in linux.packages.items():
         print(f"    {name} sha256 {sha256}")
+
+
+def _describe_dualpi2(built: dualpi2.DualPi2) -> None:
+    print(f"dualpi2: in {built.folder}, sha256 {built.contents}")
 
 
 def _keep(files: dict[str, bytes], folder: Path) -> None:

@@ -12,6 +12,7 @@ KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 EMULATOR = "qemu-system-x86_64"
 _TO_RUN = {EMULATOR: "qemu-system-x86", "busybox": "busybox-static"}
 _TO_FETCH = {"apt-get": "apt", "apt-cache": "apt", "dpkg-deb": "dpkg"}
+_TO_BUILD = {"tar": "tar", "xz": "xz-utils", "unshare": "util-linux"}
 
 
 def missing_to_run() -> list[str]:
@@ -23,6 +24,12 @@ def missing_to_fetch() -> list[str]:
     """Packages of Debian that fetching a kernel lacks here."""
     lacking = [package for program, package in _TO_FETCH.items() if not which(program)]
     return lacking if KEYRING.is_file() else [*lacking, "debian-archive-keyring"]
+
+
+def missing_to_build() -> list[str]:
+    """Packages of Debian that building a module of the kernel lacks here."""
+    lacking = [package for program, package in _TO_BUILD.items() if not which(program)]
+    return missing_to_fetch() + lacking
 
 
 def require(packages: list[str]) -> None:

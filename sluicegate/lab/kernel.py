@@ -1,8 +1,6 @@
 """The laboratory's kernel: Debian's, from trixie-backports, in a folder of the user's cache.
 
-apt fetches it with a state of its own, as an ordinary user: the machine's own list of packages is
-neither read nor changed. apt checks Debian's signature of the list and the hash of each package.
-What was unpacked from them has a hash, too, which is compared before each boot.
+What was unpacked from its packages has a hash, which is compared before each boot.
 """
 
 from __future__ import annotations
@@ -11,7 +9,6 @@ import hashlib
 import json
 import re
 import shutil
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -20,9 +17,9 @@ from pathlib import Path
 import platformdirs
 
 from sluicegate.errors import SluiceError
-from sluicegate.lab.check import KEYRING, missing_to_fetch, missing_to_run, require
+from sluicegate.lab import apt
+from sluicegate.lab.check import missing_to_fetch, missing_to_run, require
 
-_ARCHIVE = "http://deb.debian.org/debian"
 _SUITE = "trixie-backports"
 # small, and has BPF qdiscs since 6.18
 _METAPACKAGE = "linux-image-cloud-amd64"
@@ -147,19 +144,19 @@ def fetch() -> Kernel:
     require(missing_to_fetch())
     folder().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder(), prefix=".fetch-") as name:
-        apt = _Apt(Path(name))
-        release = apt.release()
+        debian = apt.Apt(Path(name), _SUITE)
+        release = _release(debian)
         kernel = Kernel(release, folder() / release)
         record = kernel.folder / _RECORD
         if record.is_file() and _recorded(record) == kernel.contents:
             return kernel
-        packages = apt.download([f"linux-{part}-{release}" for part in _PARTS])
+        packages = debian.download([f"linux-{part}-{release}" for part in _PARTS])
         new = Path(name) / "new"
         for package in packages:
-            _run("dpkg-deb", "--extract", str(package), str(new))
+            apt.run("dpkg-deb", "--extract", str(package), str(new))
         told = {
             "release": release,
-            "source": f"{_ARCHIVE} {_SUITE}",
+            "source": f"{apt.ARCHIVE} {_SUITE}",
             "packages": {
                 each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in packages
             },
@@ -173,52 +170,10 @@ def fetch() -> Kernel:
     return Kernel(release, folder() / release)
 
 
-class _Apt:
-    """apt with all that it keeps in a folder of our own."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        sources = folder / "sources.list"
-        sources.write_text(f"deb [arch=amd64 signed-by={KEYRING}] {_ARCHIVE} {_SUITE} main\n")
-        (folder / "status").touch()
-        for name in ("lists/partial", "archives/partial", "packages"):
-            (folder / name).mkdir(parents=True)
-        settings = {
-            "Dir::State": folder,
-            "Dir::State::status": folder / "status",
-            "Dir::Cache": folder,
-            "Dir::Etc::sourcelist": sources,
-            "Dir::Etc::sourceparts": "/dev/null",
-            "Dir::Etc::preferencesparts": "/dev/null",
-            "APT::Architecture": "amd64",
-            "APT::Sandbox::User": "root",
-        }
-        self._options = [f"--option={key}={value}" for key, value in settings.items()]
-
-    def release(self) -> str:
-        """The release that Debian's metapackage names today."""
-        self._run("apt-get", "update")
-        said = self._run("apt-cache", "show", "--no-all-versions", _METAPACKAGE)
-        found = re.search(r"^Depends:.*\blinux-image-(\d\S*)", said, re.MULTILINE)
-        if not found:
-            raise SluiceError(f"apt: {_METAPACKAGE} of {_SUITE} names no kernel")
-        return found[1]
-
-    def download(self, names: list[str]) -> list[Path]:
-        """Fetch packages; apt refuses what has another hash than in the signed list."""
-        into = self._folder / "packages"
-        self._run("apt-get", "download", *names, cwd=into)
-        return sorted(into.glob("*.deb"))
-
-    def _run(self, program: str, *arguments: str, cwd: Path | None = None) -> str:
-        return _run(program, "--quiet", *self._options, *arguments, cwd=cwd)
-
-
-def _run(*command: str, cwd: Path | None = None) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
-    # apt-get update ends with 0 even if it could fetch nothing
-    errors = [line for line in done.stderr.splitlines() if re.match(r"(E|W|Err):? ", line)]
-    if done.returncode or errors:
-        said = "\n".join(errors) or done.stderr.strip()
-        raise SluiceError(f"{command[0]}: {said or f'it ended with {done.returncode}'}")
-    return done.stdout
+def _release(debian: apt.Apt) -> str:
+    """The release that Debian's metapackage names today."""
+    said = debian.show(_METAPACKAGE)
+    found = re.search(r"^Depends:.*\blinux-image-(\d\S*)", said, re.MULTILINE)
+    if not found:
+        raise SluiceError(f"apt: {_METAPACKAGE} of {_SUITE} names no kernel")
+    return found[1]
