@@ -12,7 +12,13 @@
  *
  * In addition, every packet that waited longer than `ce_threshold` is marked if it can be;
  * this threshold drops no packet (Linux, codel_impl.h). It is the step function that DCTCP
- * asks for (RFC 8257, section 3.1).
+ * asks for (RFC 8257, section 3.1). With `ce_mask` it is only for packets whose traffic class
+ * has the value `ce_selector` in the bits of this mask: 1 and 3 are those of L4S, ECT(1).
+ *
+ * like = linux (include/net/codel_impl.h, net/sched/sch_fq_codel.c): not this queue, but the whole
+ * buffer must have more bytes than one packet, which is `mtu_bytes`, and packets must have been
+ * above for longer than an interval. In one queue this is next to nothing. In FQ-CoDel the last
+ * packet of a flow is dropped, too, while others wait: half the delay, and more losses.
  *
  * The RFC dequeues in a loop. Here the world calls depart for each packet and, after a drop,
  * for the next one at the same time. The RFC looks at the packet behind the dropped one
@@ -28,12 +34,25 @@
 
 #include "fixed.h"
 
+enum codel_like { CODEL_RFC, CODEL_LINUX };
+enum codel_sqrt { CODEL_EXACT, CODEL_NEWTON };
+
 #define CODEL_PARAMS(P)                                                                   \
+	P(like, CHOICE(rfc|linux), CODEL_RFC, 0, 1, "",                                   \
+	  "whose rules", "RFC 8289; Linux, include/net/codel_impl.h")                     \
+	P(mtu_bytes, BYTES, 1514, 1, 65535, "like=linux",                                 \
+	  "bytes that may wait in the whole buffer without drops", "Linux: psched_mtu()") \
 	P(target, SECONDS, 0.005, 0, 10, "",                                              \
 	  "delay that may stand", "RFC 8289, sec. 4.2")                                   \
 	P(ce_threshold, SECONDS, 0, 0, 10, "",                                            \
 	  "delay beyond which every packet that can be is marked; 0: none is for that",   \
 	  "Linux, codel_impl.h; RFC 8257, sec. 3.1")                                      \
+	P(ce_selector, COUNT, 0, 0, 255, "",                                              \
+	  "traffic class of the packets that ce_threshold is for, in the bits of ce_mask", \
+	  "Linux, sch_fq_codel.c: ce_threshold_selector")                                 \
+	P(ce_mask, COUNT, 0, 0, 255, "",                                                  \
+	  "bits of the traffic class that ce_selector gives; 0: ce_threshold is for all", \
+	  "Linux, sch_fq_codel.c: ce_threshold_mask")                                     \
 	P(interval, SECONDS, 0.1, 1e-6, 100, "",                                          \
 	  "how long the delay must stand before a drop: a long round trip",               \
 	  "RFC 8289, sec. 4.2")                                                           \
@@ -42,15 +61,16 @@
 	  "RFC 8289, sec. 5.4; newton: Linux, include/net/codel_impl.h")
 
 #define CODEL_RULES(R) \
-	R(p->interval > p->target, interval, "must exceed", target)
-
-enum codel_sqrt { CODEL_EXACT, CODEL_NEWTON };
+	R(p->interval > p->target, interval, "must exceed", target)                       \
+	R(!(p->ce_selector & ~p->ce_mask), ce_selector, "must have no bit outside of", ce_mask)
 
 AQM_PARAMS(codel, CODEL_PARAMS)
 
 struct codel_config {
 	u64 ce_threshold_ns;	/* 0: none */
 	u64 target_ns, interval_ns;
+	u64 mtu_bytes;		/* 0: the largest packet so far, and this queue's bytes */
+	u32 ce_selector, ce_mask;
 	enum codel_sqrt sqrt;
 };
 
@@ -70,6 +90,9 @@ static inline u32 codel_configure(const struct codel_params *p, struct codel_con
 	config->ce_threshold_ns = (u64)p->ce_threshold;
 	config->target_ns = (u64)p->target;
 	config->interval_ns = (u64)p->interval;
+	config->mtu_bytes = p->like == CODEL_LINUX ? (u64)p->mtu_bytes : 0;
+	config->ce_selector = (u32)p->ce_selector;
+	config->ce_mask = (u32)p->ce_mask;
 	config->sqrt = (enum codel_sqrt)p->sqrt;
 	return 0;
 }
@@ -105,15 +128,25 @@ static inline u64 codel_control_law(const struct codel_state *state,
 	return t + (u64)fixed_mul((s64)config->interval_ns, fixed_div(FIXED_ONE, root));
 }
 
+/* True if no more bytes wait than a packet may have. */
+static inline u32 codel_is_short(struct codel_state *state, const struct codel_config *config,
+				 const struct aqm_view *view)
+{
+	if (view->packet_bytes > state->max_packet_bytes)
+		state->max_packet_bytes = view->packet_bytes;
+	if (config->mtu_bytes)
+		return view->buffer_bytes <= config->mtu_bytes;
+	return view->queue_bytes <= state->max_packet_bytes;
+}
+
 /* RFC 8289, section 5.5, dodequeue(). */
 static inline u32 codel_is_ok_to_drop(struct codel_state *state,
 				      const struct codel_config *config,
 				      const struct aqm_view *view)
 {
-	if (view->packet_bytes > state->max_packet_bytes)
-		state->max_packet_bytes = view->packet_bytes;
-	if (view->sojourn_ns < config->target_ns ||
-	    view->queue_bytes <= state->max_packet_bytes) {
+	u32 is_short = codel_is_short(state, config, view);
+
+	if (view->sojourn_ns < config->target_ns || is_short) {
 		state->first_above_ns = 0;
 		return 0;
 	}
@@ -121,7 +154,8 @@ static inline u32 codel_is_ok_to_drop(struct codel_state *state,
 		state->first_above_ns = view->now_ns + config->interval_ns;
 		return 0;
 	}
-	return view->now_ns >= state->first_above_ns;
+	/* Linux: later than that */
+	return view->now_ns >= state->first_above_ns + (config->mtu_bytes > 0);
 }
 
 /* RFC 8289, section 5.6: a drop rate that was right a short time ago is a good start. */
@@ -175,9 +209,10 @@ static inline enum aqm_verdict codel_depart(struct codel_state *state,
 {
 	enum aqm_verdict verdict = codel_dequeue(state, config, view);
 	u32 is_above = config->ce_threshold_ns && view->sojourn_ns > config->ce_threshold_ns;
+	u32 is_meant = (view->traffic_class & config->ce_mask) == config->ce_selector;
 
 	/* an early drop of a packet that can be marked becomes a mark */
-	return is_above && view->ecn_capable ? AQM_DROP_EARLY : verdict;
+	return is_above && is_meant && view->ecn_capable ? AQM_DROP_EARLY : verdict;
 }
 
 static inline enum aqm_verdict codel_arrive(struct codel_state *state,

@@ -5,14 +5,10 @@
  * K. De Schepper, B. Briscoe, G. White, RFC 9332, 2023, appendix A; Linux, net/sched/sch_dualpi2.c
  * (6.17).
  *
- * ECT(1) and CE go to lane L, ECT(0) and Not-ECT to lane C. Every t_update the base probability p
- * changes by
- *
- *   alpha (delay - target) + beta (delay - delay_old),
- *
- * where `delay` is the age of the older of the two first packets. A packet that leaves C is marked
- * or dropped with probability p^2, one that leaves L is marked with probability k p at least. If
- * k p exceeds 1, the link is overloaded: both lanes then drop with probability p^2, whatever could
+ * ECT(1) and CE go to lane L, ECT(0) and Not-ECT to lane C. The controller of pi_squared.h changes
+ * the base probability p by the age of the older of the two first packets. A packet that leaves C is
+ * marked or dropped with probability p^2, one that leaves L is marked with probability k p at least.
+ * If k p exceeds 1, the link is overloaded: both lanes then drop with probability p^2, whatever could
  * be marked, and L marks the rest.
  *
  * like = linux and like = rfc differ in:
@@ -39,7 +35,7 @@
 #ifndef SLUICEGATE_DUALPI2_H
 #define SLUICEGATE_DUALPI2_H
 
-#include "fixed.h"
+#include "pi_squared.h"
 #include "scheduler.h"
 
 enum dualpi2_like { DUALPI2_LINUX, DUALPI2_RFC };
@@ -81,21 +77,18 @@ enum dualpi2_number { DUALPI2_C, DUALPI2_L, DUALPI2_LANES };
 AQM_PARAMS(dualpi2, DUALPI2_PARAMS)
 
 struct dualpi2_config {
-	s64 target, alpha, beta;	/* Q31.32 */
-	s64 coupling, most_p;		/* Q31.32 */
+	struct pi_squared_config base;
 	s64 classic_share;		/* Q31.32 */
 	s64 most_c;			/* rfc: p^2 from which C drops all that it picks, Q31.32 */
 	u64 t_update_ns, step_ns, min_th_ns, range_ns, shift_ns;
 	s64 credit;			/* of C where nothing waits */
-	u64 floor_bytes;
 	enum dualpi2_like like;
 	enum dualpi2_overload overload;
 	enum dualpi2_order order;
 };
 
 struct dualpi2_state {
-	s64 p;		/* Q31.32 */
-	s64 delay_old;	/* Q31.32 s */
+	struct pi_squared base;
 	s64 credit;	/* of C, above what it starts with, bytes in Q31.32 */
 	s64 sums[DUALPI2_LANES];	/* rfc: recur()'s counts, Q31.32 */
 };
@@ -108,20 +101,20 @@ static inline u32 dualpi2_configure(const struct dualpi2_params *p, struct dualp
 {
 	s64 root = fixed_div(FIXED_ONE, p->coupling);
 
-	config->target = fixed_seconds((u64)p->target);
-	config->alpha = p->alpha;
-	config->beta = p->beta;
-	config->coupling = p->coupling;
+	config->base.target = fixed_seconds((u64)p->target);
+	config->base.alpha = p->alpha;
+	config->base.beta = p->beta;
+	config->base.coupling = p->coupling;
 	config->like = (enum dualpi2_like)p->like;
 	config->overload = (enum dualpi2_overload)p->overload;
 	config->order = (enum dualpi2_order)p->order;
-	config->most_p = FIXED_ONE;
+	config->base.most_p = FIXED_ONE;
 	if (config->like == DUALPI2_LINUX && config->overload == DUALPI2_OVERFLOW)
-		config->most_p = root;
+		config->base.most_p = root;
 	config->most_c = fixed_mul(root, root);
 	config->classic_share = p->classic_share;
 	config->credit = p->mtu_bytes * (2 * p->classic_share - FIXED_ONE);
-	config->floor_bytes = 2 * (u64)p->mtu_bytes;
+	config->base.floor_bytes = 2 * (u64)p->mtu_bytes;
 	config->t_update_ns = (u64)p->t_update;
 	config->step_ns = (u64)p->step;
 	config->min_th_ns = (u64)p->min_th;
@@ -213,26 +206,23 @@ static inline u64 dualpi2_tick_interval_ns(const struct dualpi2_config *config)
 	return config->t_update_ns;
 }
 
-/* RFC 9332, appendix A.2, dualpi2_update(). */
+/* RFC 9332, appendix A.2, dualpi2_update(): the delay of the older of the two first packets. */
 static inline void dualpi2_tick(struct dualpi2_state *state, const struct dualpi2_config *config,
 				struct aqm_lanes *lanes, const struct aqm_view *view)
 {
 	u64 now_ns = view->now_ns;
 	u64 c_ns = dualpi2_since(aqm_lane_at(lanes, DUALPI2_C), now_ns);
 	u64 l_ns = dualpi2_since(aqm_lane_at(lanes, DUALPI2_L), now_ns);
-	s64 delay = fixed_seconds(now_ns - (c_ns < l_ns ? c_ns : l_ns));
-	s64 p = fixed_add(state->p, fixed_mul(config->alpha, delay - config->target));
 
-	p = fixed_add(p, fixed_mul(config->beta, delay - state->delay_old));
-	state->p = p < 0 ? 0 : p > config->most_p ? config->most_p : p;
-	state->delay_old = delay;
+	pi_squared_update(&state->base, &config->base,
+			  fixed_seconds(now_ns - (c_ns < l_ns ? c_ns : l_ns)));
 }
 
 static inline s64 dualpi2_probability(const struct dualpi2_state *state,
 				      const struct dualpi2_config *config)
 {
 	(void)config;
-	return state->p;
+	return state->base.p;
 }
 
 static inline enum aqm_verdict dualpi2_arrive(struct dualpi2_state *state,
@@ -244,31 +234,14 @@ static inline enum aqm_verdict dualpi2_arrive(struct dualpi2_state *state,
 	return AQM_ADMIT;
 }
 
-/* sch_dualpi2.c, must_drop(): an early drop of a packet that can be marked becomes a mark. */
-static inline enum aqm_verdict dualpi2_by_chance(const struct dualpi2_state *state,
-						 const struct dualpi2_config *config,
-						 const struct aqm_view *view)
-{
-	s64 p_l = fixed_mul(config->coupling, state->p);
-	u32 is_overload = p_l > FIXED_ONE, is_l = view->lane == DUALPI2_L;
-	u32 once = aqm_happens(state->p, view->random);
-	u32 twice = once && aqm_happens(state->p, view->random << 32);
-
-	if (view->buffer_bytes < config->floor_bytes)
-		return AQM_ADMIT;
-	if (twice && is_overload)
-		return AQM_DROP_FORCED;
-	if (is_l)
-		return is_overload || aqm_happens(p_l, view->random) ? AQM_DROP_EARLY : AQM_ADMIT;
-	return twice ? AQM_DROP_EARLY : AQM_ADMIT;
-}
-
 static inline enum aqm_verdict dualpi2_depart_linux(const struct dualpi2_state *state,
 						    const struct dualpi2_config *config,
 						    const struct aqm_view *view)
 {
-	enum aqm_verdict verdict = dualpi2_by_chance(state, config, view);
-	u32 is_over = view->lane == DUALPI2_L && view->sojourn_ns > config->step_ns;
+	u32 is_l = view->lane == DUALPI2_L;
+	u32 is_over = is_l && view->sojourn_ns > config->step_ns;
+	enum aqm_verdict verdict = pi_squared_by_chance(&state->base, &config->base, view,
+							view->buffer_bytes, is_l);
 
 	return verdict == AQM_ADMIT && is_over ? AQM_DROP_EARLY : verdict;
 }
@@ -298,7 +271,8 @@ static inline enum aqm_verdict dualpi2_depart_rfc(struct dualpi2_state *state,
 						  const struct dualpi2_config *config,
 						  const struct aqm_view *view)
 {
-	s64 p_cl = fixed_mul(config->coupling, state->p), p_c = fixed_mul(state->p, state->p);
+	s64 p_cl = fixed_mul(config->base.coupling, state->base.p);
+	s64 p_c = fixed_mul(state->base.p, state->base.p);
 	s64 p_l = view->queue_packets > 1 ? dualpi2_ramp(config, view->sojourn_ns) : 0;
 
 	if (view->lane == DUALPI2_C) {

@@ -122,7 +122,7 @@ def completed(line: str) -> list[str]:
 def test_a_shell_completes_commands_options_and_names():
     assert completed("sluice comp") == ["compare"]
     assert completed("sluice aqm re") == ["red", "redwm", "rem"]
-    assert completed("sluice compare x.toml --aqm pi") == ["pi", "pie"]
+    assert completed("sluice compare x.toml --aqm pi") == ["pi", "pie", "pi2"]
     assert completed("sluice compare x.toml --thr") == ["--threads"]
     assert completed("sluice reproduce lr") == ["lred"]
 

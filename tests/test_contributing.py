@@ -72,10 +72,10 @@ def follow(title: str, copy: Path) -> list[str]:
 
 def test_adding_an_aqm_takes_these_steps_and_no_more() -> None:
     assert [step[:2] for step in steps("How to add an AQM")] == [
-        ("Create", "aqm/step.h"),
+        ("Create", "aqm/plateau.h"),
         ("Run", ""),
         ("Append to", "aqm/registry.h"),
-        ("Create", "engine/aqm/tests/step.rs"),
+        ("Create", "engine/aqm/tests/plateau.rs"),
         ("Add to the list in", "engine/aqm/tests/main.rs"),
         ("Run", ""),
     ]

@@ -39,6 +39,7 @@ BUSY = {
     "self_configuring_red": RED,
     "codel": "target=0.001,interval=0.01",
     "pie": "target=0.001,t_update=0.002,max_burst=0,alpha=1,beta=1",
+    "pi2": "target=0.001,t_update=0.002,beta=40,mtu_bytes=100",
     "dualpi2": "target=0.001,t_update=0.002,beta=40,mtu_bytes=100,classic_share=0.5",
     "cobalt": "target=0.001,interval=0.01,mtu_bytes=100,p_inc=0.05",
 }
@@ -84,6 +85,8 @@ FEW = [
     Case("drop_tail", "random", limit_bytes="12000"),
     Case("codel", "front", "fq", ecn=True),
     Case("cobalt", "tail", ecn=True),
+    # it asks for the bytes of all queues, at a departure from one of them
+    Case("codel", "front", "fq", ecn=True, more="like=linux,sqrt=newton"),
     Case("pie", "random", "drr", ecn=True),
     Case("blue", "tail", "sfq"),
     Case("rem", "front", ecn=True, limit_bytes="15000"),

@@ -51,6 +51,8 @@ struct Model<'a> {
     last_count: u64,
     dropping: bool,
     max_packet: u32,
+    /// Linux's cparams.mtu, with the backlog of the whole qdisc.
+    mtu: Option<u64>,
 }
 
 impl Model<'_> {
@@ -74,12 +76,19 @@ impl Model<'_> {
         let view = self.views[self.verdicts.len()];
         self.max_packet = self.max_packet.max(view.packet_bytes);
         let below = view.sojourn_ns < self.target_ns;
-        if below || view.queue_bytes <= u64::from(self.max_packet) {
+        let short = match self.mtu {
+            Some(mtu) => view.buffer_bytes <= mtu,
+            None => view.queue_bytes <= u64::from(self.max_packet),
+        };
+        if below || short {
             self.first_above_ns = 0;
         } else if self.first_above_ns == 0 {
             self.first_above_ns = view.now_ns + self.interval_ns as u64;
         } else {
-            return view.now_ns >= self.first_above_ns;
+            return match self.mtu {
+                Some(_) => view.now_ns > self.first_above_ns,
+                None => view.now_ns >= self.first_above_ns,
+            };
         }
         false
     }
@@ -139,8 +148,9 @@ impl Model<'_> {
     }
 }
 
-fn follow(link: &Link, sqrt: &str, target: f64, interval: f64) {
+fn follow(link: &Link, like: &str, sqrt: &str, target: f64, interval: f64) {
     let given = [
+        ("like", word(like)),
         ("target", number(target)),
         ("interval", number(interval)),
         ("sqrt", word(sqrt)),
@@ -168,6 +178,7 @@ fn follow(link: &Link, sqrt: &str, target: f64, interval: f64) {
         last_count: 0,
         dropping: false,
         max_packet: 0,
+        mtu: (like == "linux").then_some(1514),
     };
     while model.verdicts.len() < views.len() {
         model.deque();
@@ -205,11 +216,11 @@ fn codel_follows_the_rfc_and_with_newton_linux() {
         limit: 1000,
         ..MIXED
     };
-    for sqrt in ["exact", "newton"] {
-        follow(&wide, sqrt, 0.005, 0.1);
-        follow(&wide, sqrt, 0.001, 0.005);
-        follow(&mixed, sqrt, 0.005, 0.1);
-        follow(&mixed, sqrt, 0.0, 0.02);
+    for (like, sqrt) in [("rfc", "exact"), ("rfc", "newton"), ("linux", "newton")] {
+        follow(&wide, like, sqrt, 0.005, 0.1);
+        follow(&wide, like, sqrt, 0.001, 0.005);
+        follow(&mixed, like, sqrt, 0.005, 0.1);
+        follow(&mixed, like, sqrt, 0.0, 0.02);
     }
 }
 
@@ -285,6 +296,67 @@ fn beyond_the_step_every_packet_is_marked_that_can_be() {
             ..View::default()
         };
         assert_eq!(codel.depart(&view), expected, "{sojourn_ns}, {ecn_capable}");
+    }
+}
+
+/// Linux, sch_fq_codel.c and codel_impl.h: the traffic class, under the mask, is the selector.
+#[test]
+fn the_step_can_be_for_some_codepoints_only() {
+    let [ect1, ect0, af41_ect1] = [1, 2, 34 << 2 | 1];
+    for (selector, mask, marked) in [
+        (0.0, 0.0, [true, true, true]),
+        (1.0, 3.0, [true, false, true]),
+        (1.0, 255.0, [true, false, false]),
+        (136.0, 252.0, [false, false, true]),
+    ] {
+        let given = [
+            ("ce_threshold", number(0.001)),
+            ("ce_selector", number(selector)),
+            ("ce_mask", number(mask)),
+        ];
+        let mut codel = configured("codel", &given).start();
+        for (traffic_class, is_marked) in [ect1, ect0, af41_ect1].into_iter().zip(marked) {
+            let view = View {
+                now_ns: 1_000_000_000,
+                sojourn_ns: 2_000_000,
+                ecn_capable: 1,
+                traffic_class,
+                queue_bytes: 100_000,
+                packet_bytes: 1000,
+                ..View::default()
+            };
+            let expected = [Verdict::Admit, Verdict::Mark][usize::from(is_marked)];
+            assert_eq!(
+                codel.depart(&view),
+                expected,
+                "{selector}/{mask}, {traffic_class}"
+            );
+        }
+    }
+}
+
+/// FQ-CoDel in Linux asks for the backlog of the whole qdisc.
+#[test]
+fn like_linux_the_last_packet_of_a_flow_is_dropped_while_others_wait() {
+    for (like, buffer_bytes, drops) in [
+        ("rfc", 100_000, false),
+        ("linux", 100_000, true),
+        ("linux", 1514, false),
+        ("linux", 1515, true),
+    ] {
+        let mut codel = configured("codel", &[("like", word(like))]).start();
+        let dropped = (0..10_000).any(|ms| {
+            let view = View {
+                now_ns: ms * 1_000_000,
+                sojourn_ns: 1_000_000_000,
+                queue_bytes: 0,
+                buffer_bytes,
+                packet_bytes: 1500,
+                ..View::default()
+            };
+            codel.depart(&view).is_drop()
+        });
+        assert_eq!(dropped, drops, "{like}, {buffer_bytes}");
     }
 }
 

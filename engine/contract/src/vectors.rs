@@ -66,7 +66,7 @@ type Variant = (
     &'static str,
     &'static [(&'static str, &'static str)],
 );
-const VARIANTS: [Variant; 11] = [
+const VARIANTS: [Variant; 13] = [
     ("red_ns2", "red", &[("spacing", "waiting"), ("like", "ns2")]),
     (
         "red_clock",
@@ -101,12 +101,25 @@ const VARIANTS: [Variant; 11] = [
     ("codel_ce", "codel", &[("ce_threshold", "0.04")]),
     ("cobalt_ns3", "cobalt", &[("like", "ns3")]),
     (
+        "codel_linux",
+        "codel",
+        &[("like", "linux"), ("sqrt", "newton")],
+    ),
+    (
+        "step_bytes",
+        "step",
+        &[("of", "bytes"), ("not_ect", "pass")],
+    ),
+    (
         "fred_many_flows",
         "fred",
         &[("many_flows", "true"), ("max_th", "12")],
     ),
     ("sred_simple", "sred", &[("variant", "simple")]),
 ];
+
+/// Parameters of an AQM that those of `NEAR` do not suit.
+const OWN: [(&str, &[(&str, &str)]); 1] = [("pi2", &[("alpha", "4"), ("beta", "3.2")])];
 
 /// An AQM whose calls are written to a file.
 pub struct Vector {
@@ -120,13 +133,19 @@ pub struct Vector {
 pub fn vectors() -> impl Iterator<Item = Vector> {
     let plain = all().iter().map(|class| Vector {
         name: class.name.clone(),
-        aqm: configured(&class.name, &[]),
+        aqm: configured(&class.name, own(&class.name)),
     });
     let variants = VARIANTS.iter().map(|(name, aqm, params)| Vector {
         name: (*name).to_owned(),
         aqm: configured(aqm, params),
     });
     plain.chain(variants)
+}
+
+fn own(name: &str) -> &'static [(&'static str, &'static str)] {
+    OWN.iter()
+        .find(|(aqm, _)| *aqm == name)
+        .map_or(&[], |(_, params)| params)
 }
 
 /// Returns the AQM with those parameters of `NEAR` that it has and accepts, and with those of a

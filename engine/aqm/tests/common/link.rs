@@ -74,6 +74,17 @@ struct Station<'a, W> {
 
 impl<W: FnMut(Event, &View, Verdict, &Running)> Station<'_, W> {
     fn view(&mut self, now_ns: u64, packet_bytes: u32) -> View {
+        let view = self.view_of_one(now_ns, packet_bytes);
+        // of those that can be marked the largest have ECT(1), the others ECT(0)
+        let ect = 2 - u8::from(packet_bytes == 1500);
+        View {
+            buffer_bytes: view.queue_bytes,
+            traffic_class: view.ecn_capable * ect,
+            ..view
+        }
+    }
+
+    fn view_of_one(&mut self, now_ns: u64, packet_bytes: u32) -> View {
         View {
             now_ns,
             idle_since_ns: self.idle_since_ns,
