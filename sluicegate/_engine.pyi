@@ -535,6 +535,6 @@ class Offered:
     time_ns: NDArray[np.uint64]
     flow: NDArray[np.uint32]
     bytes: NDArray[np.uint32]
-    ecn_capable: NDArray[np.bool_]
+    ecn: NDArray[np.uint8]
 
 def offered_traffic(scenario: Scenario, discipline: Discipline, replication: int) -> Offered: ...

@@ -122,6 +122,31 @@ RED = {"min_th": 20, "max_th": 60, "max_p": 0.1, "w": 0.002}
             "fq_codel limit 60 flows 1024 quantum 1514 target 5000us interval 100000us noecn",
         ),
         (
+            {"aqm": "codel", "params": {"ce_threshold": 0.001}, "ecn": True},
+            "codel limit 60 target 5000us interval 100000us ce_threshold 1000us ecn",
+        ),
+        # without marks there is no threshold of ours, but there would be one of Linux's
+        (
+            {"aqm": "codel", "params": {"ce_threshold": 0.001}},
+            "codel limit 60 target 5000us interval 100000us noecn",
+        ),
+        (
+            {
+                "aqm": "codel",
+                "params": {"ce_threshold": 0.001, "ce_selector": 1, "ce_mask": 3},
+                "scheduler": "fq",
+                "victim": "front",
+                "ecn": True,
+            },
+            "fq_codel limit 60 flows 1024 quantum 1514 target 5000us interval 100000us "
+            "ce_threshold 1000us ce_threshold_selector 0x1/0x3 ecn",
+        ),
+        (
+            {"aqm": "step", "params": {"not_ect": "pass"}, "scheduler": "fq", "ecn": True},
+            "fq limit 60 flow_limit 60 quantum 1514 initial_quantum 1514 nopacing "
+            "ce_threshold 1000us",
+        ),
+        (
             {"aqm": "drop_tail", "scheduler": "sfq"},
             "sfq limit 60 depth 60 divisor 1024 quantum 1500 perturb 0",
         ),
@@ -170,6 +195,12 @@ def test_linux_has_no_room_for_every_limit():
             "cake.target = 0.01 must be rtt / 20 = 0.005: tc sets it",
         ),
         ({"aqm": "gentle_red"}, "gentle_red has no twin"),
+        (
+            {"aqm": "codel", "params": {"ce_threshold": 0.001, "ce_mask": 3}},
+            "codel.ce_mask must be 0: Linux's codel has no selector",
+        ),
+        ({"aqm": "step", "scheduler": "fq"}, "step.not_ect = drop must be pass, as in Linux"),
+        ({"aqm": "step", "params": {"not_ect": "pass"}}, "step with scheduler fifo has no twin"),
         ({"aqm": "red", "params": {"drop_function": "gentle"}}, "red.drop_function = gentle must"),
         ({"aqm": "red", "params": {"w": 1}}, "w = 1 must be a power of 1/2, as in Linux: 0.5"),
     ],

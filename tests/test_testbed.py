@@ -38,7 +38,7 @@ def datagrams(count=0, every_ns=MS, size=500):
         time_ns=np.arange(count, dtype=np.uint64) * every_ns,
         flow=np.zeros(count, dtype=np.int64),
         bytes=np.full(count, size, dtype=np.uint32),
-        ecn_capable=np.zeros(count, dtype=bool),
+        ecn=np.zeros(count, dtype=np.uint8),
     )
 
 
@@ -77,6 +77,7 @@ def stream(**changes):
         "packets": None,
         "packet_bytes": 500,
         "congestion_control": "reno",
+        "ect1": False,
     }
     return Stream(**{**given, **changes})
 

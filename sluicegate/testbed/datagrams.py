@@ -22,10 +22,10 @@ from sluicegate.testbed.job import (
 from sluicegate.testbed.loop import Loop
 
 _PR_SET_TIMERSLACK = 29
-# ECT(0), by whether it is of IPv6
-_ECT0 = {
-    False: [(socket.IPPROTO_IP, socket.IP_TOS, struct.pack("=i", 2))],
-    True: [(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, struct.pack("=i", 2))],
+# where a codepoint goes, by whether it is of IPv6
+_FIELD = {
+    False: (socket.IPPROTO_IP, socket.IP_TOS),
+    True: (socket.IPPROTO_IPV6, socket.IPV6_TCLASS),
 }
 _BUFFER_BYTES = 32 << 20
 _SO_RCVBUFFORCE = 33
@@ -46,19 +46,20 @@ def send(job: HostJob, start_ns: int) -> NDArray[np.int64]:
         sender = _socket(ipv6)
         sender.bind((address(side, source, ipv6), FIRST_PORT + place))
         ends.append((sender, (address(across(side), sink, ipv6), DATAGRAM_PORT)))
-    headers, ect0 = udp_headers(ipv6), _ECT0[ipv6]
+    headers = udp_headers(ipv6)
+    codepoints = [[(*_FIELD[ipv6], struct.pack("=i", ecn))] for ecn in range(4)]
     payload = memoryview(bytes(1 << 16))
-    columns = (datagrams.time_ns, datagrams.flow, datagrams.bytes, datagrams.ecn_capable)
+    columns = (datagrams.time_ns, datagrams.flow, datagrams.bytes, datagrams.ecn)
     late_ns = np.zeros(len(datagrams.time_ns), dtype=np.int64)
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    for place, (since_ns, flow, size, ecn_capable) in enumerate(rows):
+    for place, (since_ns, flow, size, ecn) in enumerate(rows):
         due_ns = start_ns + since_ns
         while (wait_ns := due_ns - time.monotonic_ns()) > 0:
             time.sleep(wait_ns / 1e9)
         sender, to = ends[flow]
         data = payload[: size - headers]
-        if ecn_capable:
-            sender.sendmsg([data], ect0, 0, to)
+        if ecn:
+            sender.sendmsg([data], codepoints[ecn], 0, to)
         else:
             sender.sendto(data, to)
         late_ns[place] = time.monotonic_ns() - due_ns

@@ -25,6 +25,8 @@ DATAGRAM_PORT = 1001
 # port of flows whose receiver needs their congestion control, too: with another one it refuses a
 # SYN that is marked as capable of ECN, as theirs is (Linux, tcp_input.c: tcp_ecn_create_request)
 DCTCP_PORT = 1002
+# what a socket's packets carry inside their host (SO_MARK) if they are to leave it with ECT(1)
+ECT1_MARK = 1
 _IP_HEADER = {False: 20, True: 40}
 
 
@@ -71,6 +73,7 @@ class Stream:
         packets: Full packets to send; None: without end.
         packet_bytes: Size of a full IP packet.
         congestion_control: A name that the kernel knows.
+        ect1: Whether its packets leave its host with ECT(1) in place of ECT(0).
     """
 
     source: int
@@ -80,6 +83,7 @@ class Stream:
     packets: int | None
     packet_bytes: int
     congestion_control: str
+    ect1: bool
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ class Datagrams:
         time_ns: When each is sent, since the start of the run, shape (N,).
         flow: Whose it is, shape (N,).
         bytes: Size of its IP packet, shape (N,).
-        ecn_capable: Whether it may be marked, shape (N,).
+        ecn: Its ECN codepoint, the two bits in the IP header, shape (N,).
     """
 
     sources: Sequence[int]
@@ -100,7 +104,7 @@ class Datagrams:
     time_ns: NDArray[np.uint64]
     flow: NDArray[np.int64]
     bytes: NDArray[np.uint32]
-    ecn_capable: NDArray[np.bool_]
+    ecn: NDArray[np.uint8]
 
 
 @dataclass(frozen=True)

@@ -69,10 +69,10 @@ def take_addresses(job: HostJob) -> None:
     router = gateway(job.side, job.ipv6)
     _ip([*_know([router], _ROUTER, NEAR), f"route add default via {router}"])
     _ask_for_ecn(job.ecn)
+    # without path MTU discovery each packet has a number, by which a log identifies it
+    _set("ipv4/ip_no_pmtu_disc", 1)
     if job.qdiscs:
         command("tc", "-batch", "-", text="\n".join(job.qdiscs))
-        # without path MTU discovery each packet has a number, by which a log identifies it
-        _set("ipv4/ip_no_pmtu_disc", 1)
 
 
 def _ask_for_ecn(ecn: int) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sluicegate.testbed.job import (
     DCTCP_PORT,
+    ECT1_MARK,
     FIRST_PORT,
     STREAM_PORT,
     HostJob,
@@ -63,6 +64,8 @@ class Sender:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
         # what is in flight at the end of the run is of no use to anybody
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        if self._stream.ect1:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, ECT1_MARK)
         source, sink = self._ends
         connection.bind((source, FIRST_PORT + self._place))
         error = connection.connect_ex((sink, stream_port(self._stream.congestion_control)))

@@ -22,7 +22,7 @@ from sluicegate.lab.testbed import LabTestbed
 from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.testbed.here import HereTestbed
 from sluicegate.worlds.kernel.packets import write_packets
-from sluicegate.worlds.kernel.plan import LayerOf, lab_plan
+from sluicegate.worlds.kernel.plan import LayerOf, lab_plan, modules_of_flows
 from sluicegate.worlds.kernel.record import KernelRecord
 from sluicegate.worlds.kernel.seen import LinkSeen, Reasons, reasons_of
 from sluicegate.worlds.network.assemble import record as network_record
@@ -97,7 +97,11 @@ def measure(
         bed = LabTestbed.of(
             kernel.ready(),
             programs=layers[0].programs,
-            modules=[*layers[0].modules, *_controls(scenario, congestion_control)],
+            modules=[
+                *layers[0].modules,
+                *modules_of_flows(scenario),
+                *_controls(scenario, congestion_control),
+            ],
         )
     described = {
         "world": world,

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
-from sluicegate.testbed.job import Job, QdiscJob, Side, address
+from sluicegate.testbed.job import ECT1_MARK, HostJob, Job, QdiscJob, Side, address
+from sluicegate.testbed.links import NEAR
 from sluicegate.worlds.real.plan import Plan, plan
 
 _US_PER_S = 1e6
@@ -81,9 +82,9 @@ def lab_plan(
     clients, servers = planned.job.hosts
     behind_s = topology.delay_s + topology.server_delay_s
     # the whole round trip on the way back: each timer less is time won
-    servers = replace(
-        servers, qdiscs=list(_delays([2 * (each + behind_s) for each in topology.client_delays_s]))
-    )
+    delays = _delays([2 * (each + behind_s) for each in topology.client_delays_s])
+    clients = replace(clients, qdiscs=list(_ect1(clients)))
+    servers = replace(servers, qdiscs=[*delays, *_ect1(servers)])
     qdiscs = {
         "servers": _link("servers", layer, topology.rate_bps, clients.mtu),
         "clients": _link(
@@ -140,6 +141,25 @@ def _delays(delays_s: Sequence[float]) -> Iterator[str]:
         yield (
             f"filter add dev eth0 parent 1: protocol ip u32 match ip dst {at}/32 flowid 1:{band:x}"
         )
+
+
+def _ect1(host: HostJob) -> Iterator[str]:
+    """Lines of `tc` that turn ECT(0) into ECT(1), as flows that ask for it leave a host.
+
+    Linux's TCP sends no ECT(1), whatever its congestion control.
+    """
+    if any(stream.ect1 for stream in host.streams):
+        yield f"qdisc add dev {NEAR} clsact"
+        yield (
+            f"filter add dev {NEAR} egress protocol ip u32 match mark {ECT1_MARK} 0xffffffff "
+            "match ip tos 2 0x3 action pedit ex munge ip tos set 1 retain 0x3 pipe action csum ip"
+        )
+
+
+def modules_of_flows(scenario: NetworkScenario) -> list[str]:
+    """Modules of the kernel that its flows need, besides those of the testbed."""
+    rewritten = any(flows.ect1 and flows.tcp is not None for flows in scenario.flows)
+    return ["sch_ingress", "act_pedit", "act_csum"] if rewritten else []
 
 
 def _netem(delay_s: float) -> str:

@@ -35,7 +35,7 @@ def refuse(
     problems = [*of_topology(scenario, place), *_of_links(scenario, place), *more]
     if isinstance(scenario.topology, Dumbbell) and not problems:
         known = kernel.ready().congestion_controls if here is None else congestion_controls()
-        problems += of_flows(scenario, congestion_control, known, False)
+        problems += of_flows(scenario, congestion_control, known, False, rewrites=True)
         if here is None:
             problems += _of_speed(scenario, scenario.topology.rate_bps)
     if problems:

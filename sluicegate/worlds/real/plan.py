@@ -24,7 +24,7 @@ from sluicegate.testbed.job import (
     udp_headers,
 )
 from sluicegate.worlds.real.hosts import Place, hosts
-from sluicegate.worlds.real.refusals import MOST_FLOWS, asks_for
+from sluicegate.worlds.real.refusals import MOST_FLOWS, of_hosts
 
 # between two looks at the kernel's state of each connection
 INFO_S = 0.1
@@ -100,11 +100,21 @@ def plan(
         control = congestion_control or tcp.congestion_control
         ends = group.source, group.sink
         streams[group.side].append(
-            Stream(*ends, flow.start_ns, flow.stop_ns, flow.packets, tcp.packet_bytes, control)
+            Stream(
+                *ends,
+                flow.start_ns,
+                flow.stop_ns,
+                flow.packets,
+                tcp.packet_bytes,
+                control,
+                scenario.flows[group.number].ect1,
+            )
         )
     datagrams, datagram_places = _datagrams(offered, groups, udp_headers(ipv6))
     return Plan(
-        job=Job(hosts=_hosts(scenario, streams, datagrams, ipv6), router=router),
+        job=Job(
+            hosts=_hosts(scenario, streams, datagrams, congestion_control, ipv6), router=router
+        ),
         groups=[flow.group for flow in offered.tcp],
         streams=places,
         datagram_groups=offered.datagram_groups,
@@ -151,7 +161,7 @@ def _datagrams(
             time_ns=offered.time_ns[sent],
             flow=ranks[offered.flow[sent]],
             bytes=offered.bytes[sent],
-            ecn_capable=offered.ecn_capable[sent],
+            ecn=offered.ecn[sent],
         )
     return datagrams, [(group.side, int(rank)) for group, rank in zip(of, ranks, strict=True)]
 
@@ -160,14 +170,15 @@ def _hosts(
     scenario: NetworkScenario,
     streams: dict[Side, list[Stream]],
     datagrams: dict[Side, Datagrams],
+    congestion_control: str | None,
     ipv6: bool,
 ) -> tuple[HostJob, HostJob]:
     topology = scenario.topology
     assert isinstance(topology, Dumbbell)
     sizes = [stream.packet_bytes for each in streams.values() for stream in each]
     sizes += [int(each.bytes.max()) for each in datagrams.values() if len(each.bytes)]
-    # the same for all that have TCP (`refusals`)
-    ecn = max((asks_for(flows.tcp) for flows in scenario.flows if flows.tcp), default=0)
+    # the same for all that need a setting of the host (`refusals`)
+    ecn = max(of_hosts(scenario, congestion_control), default=0)
 
     def host(side: Side) -> HostJob:
         return HostJob(

@@ -57,9 +57,21 @@ def of_discipline(discipline: Discipline, where: str = "sluiced") -> Iterator[st
 
 
 def of_flows(
-    scenario: NetworkScenario, congestion_control: str | None, known: Sequence[str], ipv6: bool
+    scenario: NetworkScenario,
+    congestion_control: str | None,
+    known: Sequence[str],
+    ipv6: bool,
+    rewrites: bool = False,
 ) -> Iterator[str]:
-    """What real senders cannot send; `known` are the congestion controls of their kernel."""
+    """What real senders cannot send.
+
+    Args:
+        scenario: What is to be run.
+        congestion_control: Of all TCP flows; None: as the scenario says.
+        known: The congestion controls of their kernel.
+        ipv6: Whether all packets are of IPv6, in place of IPv4.
+        rewrites: Whether their hosts can turn the ECT(0) of TCP into ECT(1).
+    """
     groups = zip(scenario.flows, scenario.pairs(), _sides(scenario), strict=True)
     for number, (flows, pairs, sides) in enumerate(groups):
         for (source, sink), (from_, to) in zip(pairs, sides, strict=True):
@@ -67,14 +79,24 @@ def of_flows(
                 yield (
                     f"flows.{number}: {source} to {sink} must lead from clients to servers, or back"
                 )
-        for problem in _of_group(flows, congestion_control, known, ipv6):
+        for problem in _of_group(flows, congestion_control, known, ipv6, rewrites):
             yield f"flows.{number}{problem}"
-    asked = {asks_for(flows.tcp) for flows in scenario.flows if flows.tcp is not None}
-    if len(asked) > 1:
+    if len(of_hosts(scenario, congestion_control)) > 1:
         yield (
             "flows: tcp.ecn must be the same for all, and whether it is accurate: it is a setting "
-            "of the whole host"
+            "of the whole host (DCTCP without accurate feedback asks by itself)"
         )
+
+
+def of_hosts(scenario: NetworkScenario, congestion_control: str | None) -> set[int]:
+    """What TCP is to ask for by a setting of the hosts; DCTCP asks for ECN by itself."""
+    found: set[int] = set()
+    for flows in scenario.flows:
+        if flows.tcp is not None:
+            control = congestion_control or flows.tcp.congestion_control
+            asked = asks_for(flows.tcp)
+            found |= set() if (control, asked) == ("dctcp", 1) else {asked}
+    return found
 
 
 def _of_group(
@@ -82,13 +104,17 @@ def _of_group(
     congestion_control: str | None,
     known: Sequence[str],
     ipv6: bool,
+    rewrites: bool,
 ) -> Iterator[str]:
     if flows.count > MOST_FLOWS:
         yield f".count = {flows.count} must be at most {MOST_FLOWS}: each is a socket"
     if flows.dscp:
         yield f".dscp = {flows.dscp} must be 0: the real senders set none (the network world does)"
-    if flows.ect1:
-        yield ".ect1 = true must be false: the real senders have ECT(0) (not in the network world)"
+    if flows.ect1 and flows.tcp is not None and not rewrites:
+        yield (
+            ".ect1 = true must be false: real TCP has ECT(0); the worlds kernel and twin rewrite "
+            "it, and the network world has senders with ECT(1)"
+        )
     if flows.kind == "web":
         yield ".kind = web must be another: the gate's senders have no think times"
     elif flows.tcp is None:

@@ -19,7 +19,10 @@ from sluicegate.scenario import (
 from sluicegate.worlds.real.refusals import of_discipline
 
 _BUILT_IN = ("pfifo", "bfifo", "pfifo_head_drop", "fq_codel")
-_TWINS = "drop_tail, red, ared, pie, codel, choke, cake; codel and pie with fq; drop_tail with sfq"
+_TWINS = (
+    "drop_tail, red, ared, pie, codel, choke, cake, dualpi2; codel, pie and step with fq; "
+    "drop_tail with sfq"
+)
 # by AQM, the parameters that a qdisc has by another name or not at all, at what it does
 _FIXED: Mapping[str, Mapping[str, Value]] = {
     "red": {
@@ -41,13 +44,21 @@ _FIXED: Mapping[str, Mapping[str, Value]] = {
         "idle_decay": True,
     },
     "pie": {"max_burst": 0.15, "mark_ecnth": 0.1},
-    "codel": {"ce_threshold": 0.0},
+    "codel": {},
     "choke": {},
     # an Ethernet's largest packet
     "cake": {"queues": 1024, "mtu_bytes": 1514},
     "drop_tail": {},
+    "dualpi2": {"like": "linux", "order": "weighted"},
+    "step": {"of": "delay", "not_ect": "pass"},
 }
 _PIE_SCALE = 16
+# of DualPI2: its gains are so many parts of 1 Hz; how far from one a scenario's may be; the largest
+# coupling factor
+_DUALPI2_SCALE, _DUALPI2_OFF, _MOST_COUPLING = 256, 0.02, 255
+# a packet of the link with its Ethernet header is the kernel's MTU (include/net/pkt_sched.h:
+# psched_mtu)
+_MTU, _ETHERNET_BYTES = 1500, 14
 # of RED's weight: the powers that tc tries, and how far from one a scenario's may be
 _MOST_LOG, _MOST_OFF = 31, 0.05
 # a threshold times the inverse of the weight has fewer bits (include/net/red.h: red_check_params)
@@ -111,14 +122,16 @@ def _against(scenario: NetworkScenario, discipline: Discipline) -> Iterator[str]
     match discipline.scheduler, aqm.name:
         case (Fifo(), "drop_tail") if victim == "random":
             yield "victim = random must be tail or front: Linux has no such FIFO"
-        case (Fifo(), "drop_tail") | (Sfq(), "drop_tail") | (Fq(), "codel"):
+        case (Fifo(), "drop_tail") | (Sfq(), "drop_tail") | (Fq(), "codel" | "step"):
             pass
         case (Fq(), "pie"):
             if aqm.params["like"] != "linux":
                 yield f"pie.like = {aqm.params['like']} must be linux: Linux's fq_pie has its rules"
         case (Fifo(), "cake"):
             yield from _against_cake(aqm.params, victim)
-        case (Fifo(), _):
+        case (Fifo(), "codel") if aqm.params["ce_mask"]:
+            yield "codel.ce_mask must be 0: Linux's codel has no selector; its fq_codel has"
+        case (Fifo(), name) if name != "step":
             if victim != "tail":
                 yield f"victim = {victim} must be tail, as in Linux's {aqm.name}"
         case (scheduler, _):
@@ -258,7 +271,7 @@ class _Words:
 
     def _codel(self) -> str:
         scheduler = self._discipline.scheduler
-        times = f"target {self._us('target')} interval {self._us('interval')}"
+        times = f"target {self._us('target')} interval {self._us('interval')}{self._ce()}"
         ecn = "ecn" if self._ecn else "noecn"
         if isinstance(scheduler, Fq):
             memory = self._limit * _PACKET_MEMORY
@@ -282,6 +295,76 @@ class _Words:
             f"no-ack-filter nonat nowash no-split-gso memlimit {self._limit * _PACKET_MEMORY} "
             f"{'ingress' if params['ingress'] else 'egress'}"
         )
+
+    def _ce(self) -> str:
+        """The threshold beyond which CoDel marks all; Linux's marks even with `noecn`."""
+        if not (self._ecn and self._params["ce_threshold"]):
+            return ""
+        mask = round(self._number("ce_mask"))
+        words = f" ce_threshold {self._us('ce_threshold')}"
+        if mask:
+            words += f" ce_threshold_selector {round(self._number('ce_selector')):#x}/{mask:#x}"
+        return words
+
+    def _step(self) -> str:
+        scheduler = self._discipline.scheduler
+        assert isinstance(scheduler, Fq)
+        quantum = scheduler.quantum_bytes
+        # without pacing: of forwarded packets none has a time at which it may leave
+        return (
+            f"fq limit {self._limit} flow_limit {self._limit} quantum {quantum} "
+            f"initial_quantum {quantum} nopacing"
+            + (f" ce_threshold {self._us('threshold')}" if self._ecn else "")
+        )
+
+    def _dualpi2(self) -> str:
+        self._check_dualpi2()
+        drops = self._params["overload"] == "drop"
+        return (
+            f"dualpi2 limit {self._limit} target {self._us('target')} "
+            f"tupdate {self._us('t_update')} {self._gain('alpha')} {self._gain('beta')} "
+            f"step_thresh {self._us('step')} coupling_factor {round(self._number('coupling'))} "
+            f"{'drop_on_overload' if drops else 'overflow'} drop_dequeue "
+            f"classic_protection {round(100 * self._number('classic_share'))}%"
+        )
+
+    def _check_dualpi2(self) -> None:
+        """Refuse what Linux's DualPI2 cannot have.
+
+        Raises:
+            SluiceError: If there is something.
+        """
+        if not self._ecn:
+            raise SluiceError("ecn = false must be true: Linux's dualpi2 always marks")
+        k = self._number("coupling")
+        if k != round(k) or k > _MOST_COUPLING:
+            raise SluiceError(
+                f"dualpi2.coupling = {k:g} must be whole, and at most {_MOST_COUPLING}, as in Linux"
+            )
+        percent = 100 * self._number("classic_share")
+        if abs(percent - round(percent)) > 1e-6:
+            raise SluiceError(
+                f"dualpi2.classic_share = {percent / 100:g} must be whole percents, as in Linux"
+            )
+        mtu = max(_MTU, self._packet_bytes) + _ETHERNET_BYTES
+        if self._number("mtu_bytes") != mtu:
+            raise SluiceError(
+                f"dualpi2.mtu_bytes = {self._number('mtu_bytes'):g} must be {mtu}, that of the link"
+            )
+
+    def _gain(self, name: str) -> str:
+        """A gain of DualPI2, a little above a multiple of 1/256 Hz: `tc` rounds down.
+
+        Raises:
+            SluiceError: If it is not near to such a multiple.
+        """
+        value = self._number(name)
+        parts = round(value * _DUALPI2_SCALE)
+        if not parts or abs(value * _DUALPI2_SCALE / parts - 1) > _DUALPI2_OFF:
+            raise SluiceError(
+                f"dualpi2.{name} = {value:g} must be a multiple of 1/{_DUALPI2_SCALE}, as in Linux"
+            )
+        return f"{name} {(parts + 0.1) / _DUALPI2_SCALE:.6f}"
 
     def _us(self, name: str) -> str:
         return f"{round(self._number(name) * _US)}us"

@@ -21,7 +21,8 @@ pub struct Offered {
     /// Index of its datagram flow.
     flow: Column<u32>,
     bytes: Column<u32>,
-    ecn_capable: Column<bool>,
+    /// Its ECN codepoint.
+    ecn: Column<u8>,
 }
 
 /// A TCP flow.
@@ -63,7 +64,7 @@ pub fn offered_traffic(
         time_ns: column(py, sent.iter().map(|datagram| datagram.time_ns)),
         flow: small(|datagram| datagram.flow),
         bytes: small(|datagram| u32::from(datagram.bytes)),
-        ecn_capable: column(py, sent.iter().map(|datagram| datagram.ecn.is_capable())),
+        ecn: column(py, sent.iter().map(|datagram| datagram.ecn.bits())),
         datagram_groups: found.datagram_groups,
     })
 }
