@@ -130,7 +130,7 @@ impl Config {
         Config {
             variant,
             congestion_control,
-            ecn: self.ecn || congestion_control.counts_marks() || answers,
+            ecn: self.ecn || congestion_control.needs_ecn(),
             accurate_ecn: self.accurate_ecn || answers,
             pacing: self.pacing || congestion_control.paces(),
             ..self

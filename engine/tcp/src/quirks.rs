@@ -35,6 +35,9 @@ pub struct Quirks {
     /// ns-2: retransmissions, too, are ECN-capable and carry CWR (`TcpAgent::output`), against RFC
     /// 3168, section 6.1.5.
     pub marks_retransmissions: bool,
+    /// Linux: with a congestion control that needs ECN, such as DCTCP, retransmissions are ECN-capable,
+    /// without CWR (`tcp_ecn_send`, `tcp_ca_needs_ecn`; RFC 8311, section 4.3, allows it).
+    pub needed_ecn_stays: bool,
     /// Linux: the window is a whole number of packets. A loss takes its share of cwnd, not of the
     /// packets in flight, and rounds down (`tcp_reno_ssthresh`, `cubictcp_recalc_ssthresh`). Beyond
     /// slow start the window grows by one packet when a window of packets is acknowledged
@@ -123,6 +126,7 @@ impl Quirks {
         adapts_ack_delay: true,
         marks_reduce_by_and_by: true,
         resent_syn_ends_ecn: true,
+        needed_ecn_stays: true,
         forgives_lost_syn: true,
         paces_by_departure: true,
         ..Quirks::NONE
@@ -135,6 +139,7 @@ impl Quirks {
         grows_at_full_ack: false,
         counts_pipe: false,
         marks_retransmissions: false,
+        needed_ecn_stays: false,
         counts_whole_packets: false,
         grows_after_recovery: false,
         adds_least_rto: false,

@@ -80,8 +80,10 @@ impl Sender {
         let retransmitted = seq < self.max;
         self.without_ecn |= config.quirks.resent_syn_ends_ecn && syn && retransmitted;
         let capable = config.ecn && !self.without_ecn && !syn;
-        let ecn = capable && (!retransmitted || config.quirks.marks_retransmissions);
-        let cwr = ecn && self.reduced && !config.accurate_ecn;
+        let tells = capable && (!retransmitted || config.quirks.marks_retransmissions);
+        let cwr = tells && self.reduced && !config.accurate_ecn;
+        let stays = config.quirks.needed_ecn_stays && config.congestion_control.needs_ecn();
+        let ecn = tells || capable && stays;
         self.reduced &= !cwr;
         (moment.send)(Segment {
             seq,

@@ -2,7 +2,7 @@
 
 use crate::bench::Bench;
 use sluice_ecn::Ecn;
-use sluice_tcp::{Ack, Block, Config, Quirks, Receiver, Segment, Variant};
+use sluice_tcp::{Ack, Block, Config, CongestionControl, Quirks, Receiver, Segment, Variant};
 
 const MS: u64 = 1_000_000;
 
@@ -43,6 +43,28 @@ fn a_mark_brings_the_window_down_by_and_by() {
     let linux: [&[u32]; 9] = [&[8], &[], &[9], &[], &[10], &[], &[], &[11], &[12]];
     assert_eq!(sent, linux);
     assert_eq!(cwnd, 4.25);
+}
+
+/// `tcp_ecn_send` stops ECN for what is sent again only if the congestion control can do without it.
+#[test]
+fn retransmissions_of_dctcp_are_ecn_capable() {
+    for (quirks, control, capable) in [
+        (Quirks::LINUX, CongestionControl::Dctcp, true),
+        (Quirks::LINUX, CongestionControl::Reno, false),
+        (Quirks::NONE, CongestionControl::Dctcp, false),
+    ] {
+        let mut bench = Bench::start(Variant::Rack, 8.0, |config| {
+            config.ecn = true;
+            config.congestion_control = control;
+            config.quirks = quirks;
+        });
+        bench.sent.clear();
+        // P0 is lost
+        bench.sack(100 * MS, 0, 1, 8);
+        let again = bench.sent.iter().find(|segment| segment.retransmitted);
+        assert_eq!(again.unwrap().ecn.is_capable(), capable, "{control:?}");
+        assert!(!again.unwrap().cwr);
+    }
 }
 
 #[test]

@@ -76,6 +76,12 @@ macro_rules! controls {
                 }
             }
 
+            /// True if it cannot do without ECN.
+            #[inline]
+            pub fn needs_ecn(self) -> bool {
+                self.counts_marks() || self.answers_marks()
+            }
+
             /// True if it needs recovery by times ([`Variant::Rack`](crate::Variant::Rack)), which
             /// knows the packets in flight.
             pub fn needs_times(self) -> bool {
