@@ -110,13 +110,46 @@ def test_an_unknown_aqm_and_too_few_packets_are_refused():
 def test_settings_fit_the_link():
     for link in (DSL, OFFICE, OFFICE.with_(rate_bps=10e9, flows=(500, 5000))):
         found = settings(link)
-        assert {each.family for each in found} | set(left_out(link)) == set(FAMILIES)
+        usual = {name for name, family in FAMILIES.items() if not family.is_for_l4s}
+        assert {each.family for each in found} | set(left_out(link)) == usual
         for each in found:
             # no target below a packet's transmission time, none far beyond a round trip
             assert 1.4 * link.packet_s < each.target_s <= 1.51 * link.longest_s
         # the usual buffer: rate times round trip
         least = link.rate_bps * link.rtts_s[1] / 12000
         assert int(least) <= baseline(link).queue(link).limit <= least + 11
+
+
+def test_aqms_for_l4s_are_tried_where_l4s_is_asked_for():
+    l4s = OFFICE.with_(control="prague", ecn=True)
+    assert {each.family for each in settings(l4s)} >= {"pi2", "dualpi2", "codel"}
+    assert {each.family for each in settings(OFFICE, ["pi2"])} == {"pi2"}
+    mixed = [case for case in cases(l4s) if case.classic]
+    assert [case.name for case in mixed] == ["classic flows beside"]
+    flows = scenario(l4s, mixed[0], 10.0).flows
+    assert [each.tcp.ecn for each in flows[:2]] == [True, False]
+    assert not any(case.classic for case in cases(OFFICE))
+
+
+def test_dualpi2_has_gains_for_the_round_trip_and_a_line_for_tc():
+    l4s = OFFICE.with_(control="prague", ecn=True, rtts_s=(0.02, 0.1), rate_bps=4e7)
+    setting = Setting("dualpi2", 0.015, 0.0)
+    params = setting.discipline(l4s).params
+    # ten packets of 0.3 ms are added to the round trip
+    assert params["alpha"] == round(256 * 0.1 * 0.015 / 0.103**2) / 256
+    assert params["beta"] == round(256 * 0.3 / 0.103) / 256
+    assert (params["t_update"], params["step"], params["mtu_bytes"]) == (0.015, 0.001, 1514)
+    line = lines(setting, l4s).tc[-1]
+    assert line.endswith(
+        "handle 10: dualpi2 limit 687 target 15000us tupdate 15000us alpha 0.141016 "
+        "beta 2.914453 step_thresh 1000us coupling_factor 2 drop_on_overload drop_dequeue "
+        "classic_protection 10%"
+    )
+    # a packet of 1500 bytes takes 6 ms
+    slow = setting.discipline(l4s.with_(rate_bps=2e6)).params
+    assert slow["step"] == 0.009
+    refused = setting.refusal(OFFICE.with_(linux=True))
+    assert "ecn = false must be true: Linux's dualpi2 always marks" in refused
 
 
 def test_thresholds_lie_around_the_target():
@@ -208,7 +241,7 @@ def test_an_aqm_without_a_qdisc_of_linux_is_reported():
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_lines_for_sluiced_set_what_was_judged(family):
-    each = next(each for each in settings(OFFICE) if each.family == family)
+    each = settings(OFFICE, [family])[0]
     discipline = each.discipline(OFFICE)
     read = syntax.discipline(aqm_option(discipline, ecn=True))
     assert read["aqm"] == discipline.aqm

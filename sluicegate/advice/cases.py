@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sluicegate.advice.question import Question
 from sluicegate.scenario import (
@@ -51,6 +51,7 @@ class Case:
         flows: TCP flows that last.
         control: Their congestion control.
         transfer_share: Share of the link that transfers ask for, which come and go.
+        classic: How many more flows, of CUBIC without ECN, stand beside them.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Case:
     flows: int
     control: CongestionControl
     transfer_share: float = 0.0
+    classic: int = 0
 
 
 def cases(question: Question) -> list[Case]:
@@ -77,6 +79,11 @@ def cases(question: Question) -> list[Case]:
     ]
     if question.control != "reno":
         found.append(Case("Reno flows", middle_s, middle, "reno"))
+    if question.l4s:
+        halves = max(1, middle // 2)
+        found.append(
+            Case("classic flows beside", middle_s, halves, question.control, classic=halves)
+        )
     share = question.transfer_share
     found.append(Case("many transfers", middle_s, few, question.control, share))
     return found
@@ -113,6 +120,9 @@ def scenario(question: Question, case: Case, duration_s: float) -> NetworkScenar
 def _flows(question: Question, case: Case, duration_s: float) -> Iterator[Flows]:
     tcp = question.tcp(case.control)
     yield TcpFlows(count=case.flows, tcp=tcp, spread_s=1.0)
+    if case.classic:
+        beside = replace(question.tcp("cubic"), ecn=False)
+        yield TcpFlows(count=case.classic, tcp=beside, spread_s=1.0)
     one = Sizes(kind="constant", mean_packets=round(question.short_packets))
     yield from _coming(question, tcp, question.short_share, one, _MOST_GAP_S)
     mean = question.transfer_packets

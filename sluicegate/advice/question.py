@@ -99,6 +99,11 @@ class Question:
             raise SluiceError(f"control = {self.control} needs ecn = true")
 
     @property
+    def l4s(self) -> bool:
+        """Whether the flows are those of L4S, with ECT(1)."""
+        return self.control == "prague"
+
+    @property
     def packet_s(self) -> float:
         """Time that the link takes for a packet."""
         return 8 * self.packet_bytes / self.rate_bps

@@ -31,6 +31,8 @@ _BUFFER, _LEAST_BUFFER = 2.0, 64
 # targets whose ratio is below this count as one
 _ALIKE = 1.05
 _MOST_LOG = 31
+# DualPI2: the step of L4S packets in RFC 9332 and Linux; the link's MTU with its Ethernet header
+_STEP_S, _MTU, _ETHERNET_BYTES = 0.001, 1500, 14
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Family:
         victim: Which packet is dropped.
         is_limit: Whether the target is the buffer itself.
         has_target: Whether there is a target at all.
+        is_for_l4s: Whether it is tried only where flows are those of L4S, or where it is named.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Family:
     victim: Victim = "tail"
     is_limit: bool = False
     has_target: bool = True
+    is_for_l4s: bool = False
 
 
 def _none(_link: Question, _target_s: float, _second: float) -> Params:
@@ -104,6 +108,25 @@ def _codel(link: Question, target_s: float, share: float) -> Params:
     }
 
 
+def _pi2(link: Question, target_s: float, _second: float) -> Params:
+    """RFC 9332, appendix A.1: gains for the longest round trip; in 1/256 Hz, as Linux has them."""
+    longest_s = link.longest_s
+    update_s = min(target_s, longest_s / 3)
+    gains = {"alpha": 0.1 * update_s / longest_s**2, "beta": 0.3 / longest_s}
+    return {
+        "target": _rounded(target_s),
+        "t_update": _rounded(update_s),
+        **{name: max(1, round(256 * gain)) / 256 for name, gain in gains.items()},
+        "mtu_bytes": max(_MTU, link.packet_bytes) + _ETHERNET_BYTES,
+    }
+
+
+def _dualpi2(link: Question, target_s: float, _second: float) -> Params:
+    # a step below a packet's time would mark every packet behind another one
+    step_s = max(_STEP_S, _LEAST_PACKETS * link.packet_s)
+    return _pi2(link, target_s, 0.0) | {"step": _rounded(step_s)}
+
+
 def _pi(link: Question, target_s: float, _second: float) -> Params:
     return {
         "q_ref": link.packets(target_s),
@@ -138,6 +161,8 @@ FAMILIES: Mapping[str, Family] = {
         Family("choke", "choke", _red, ("max_p {:g}", (0.1,))),
         Family("pie", "pie", _pie),
         Family("codel", "codel", _codel, ("{:g} RTT", (1.0, 0.3))),
+        Family("pi2", "pi2", _pi2, is_for_l4s=True),
+        Family("dualpi2", "dualpi2", _dualpi2, is_for_l4s=True),
         Family("pi", "pi", _pi),
         Family("rem", "rem", _rem),
         Family("blue", "blue", _blue, ("d1 {:g}", (0.0025, 0.02)), is_limit=True),
@@ -260,7 +285,7 @@ def settings(
     found = [
         Setting(family.name, target_s, second)
         for family in FAMILIES.values()
-        if names is None or family.name in names
+        if _is_asked_for(family, link, names)
         for target_s in (targets_s(link, shares) if family.has_target else targets_s(link)[-1:])
         for second in family.second[1]
     ]
@@ -280,8 +305,12 @@ def left_out(link: Question, names: Sequence[str] | None = None) -> dict[str, st
     return {
         name: Setting(name, target_s, family.second[1][0]).refusal(link) or ""
         for name, family in FAMILIES.items()
-        if name not in possible and (names is None or name in names)
+        if name not in possible and _is_asked_for(family, link, names)
     }
+
+
+def _is_asked_for(family: Family, link: Question, names: Sequence[str] | None) -> bool:
+    return family.name in names if names is not None else link.l4s or not family.is_for_l4s
 
 
 def _ms_text(seconds: float) -> str:

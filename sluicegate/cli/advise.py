@@ -93,7 +93,11 @@ def advise(
         ),
     ] = None,
     control: Annotated[
-        str, typer.Option(metavar="NAME", help="Congestion control of TCP: cubic, reno or dctcp.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Congestion control of TCP: cubic, reno, dctcp, or prague, that of L4S.",
+        ),
     ] = "cubic",
     packet_bytes: Annotated[
         int | None,
