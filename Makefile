@@ -182,6 +182,8 @@ bench-qdisc: build
 equality: build
 	@$(BIN)/python bench/equality.py run --seeds 10
 	@$(BIN)/python bench/equality.py page
+	@$(BIN)/python bench/dualpi2.py run --seeds 10
+	@$(BIN)/python bench/dualpi2.py page
 
 # regret of every AQM on six sources, and of the papers' rows: what was measured before is kept
 regret: build

@@ -45,6 +45,12 @@ DISCIPLINES: dict[str, dict[str, Any]] = {
     "PIE, timestamps": {"aqm": "pie", "params": {"delay": "timestamps"}},
     "CoDel": {"aqm": "codel"},
     "FQ-CoDel": {"aqm": "codel", "scheduler": {"kind": "fq"}, "victim": "front"},
+    "FQ-CoDel, like Linux": {
+        "aqm": "codel",
+        "params": {"like": "linux", "sqrt": "newton"},
+        "scheduler": {"kind": "fq"},
+        "victim": "front",
+    },
     "drop-tail": {"aqm": "drop_tail"},
     "PI": {"aqm": "pi", "params": PI},
     "REM": {"aqm": "rem", "params": {"q_ref": 40, "gamma": 0.01}},
