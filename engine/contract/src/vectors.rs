@@ -66,7 +66,7 @@ type Variant = (
     &'static str,
     &'static [(&'static str, &'static str)],
 );
-const VARIANTS: [Variant; 13] = [
+const VARIANTS: [Variant; 12] = [
     ("red_ns2", "red", &[("spacing", "waiting"), ("like", "ns2")]),
     (
         "red_clock",
@@ -100,11 +100,6 @@ const VARIANTS: [Variant; 13] = [
     ("codel_newton", "codel", &[("sqrt", "newton")]),
     ("codel_ce", "codel", &[("ce_threshold", "0.04")]),
     ("cobalt_ns3", "cobalt", &[("like", "ns3")]),
-    (
-        "codel_linux",
-        "codel",
-        &[("like", "linux"), ("sqrt", "newton")],
-    ),
     (
         "step_bytes",
         "step",
