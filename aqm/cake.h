@@ -406,7 +406,7 @@ AQM_WAITS(cake)
 AQM_LOST(cake)
 AQM_SCHEDULER(cake, CAKE_PARAMS,
 	.title = "CAKE: shaper, tins, flow queues and COBALT",
-	.source = "Høiland-Jørgensen, Täht & Morton 2018; Linux, sch_cake.c",
+	.source = "Høiland-Jørgensen et al. 2018",
 	.summary = "What a home gateway needs in one: it shapes, separates classes of service, is fair "
 		   "among flows and hosts, and holds each flow's delay. Use `victim = \"front\"`.",
 	AQM_RULED(cake),

@@ -111,7 +111,7 @@ static inline void cake_count_bulk(struct aqm_lanes *lanes, const struct cake_la
 {
 	u32 *bulk, end;
 
-	for (end = CAKE_BY_SOURCE; end <= CAKE_BY_DESTINATION; end++) {
+	for (end = CAKE_BY_SOURCE; end < CAKE_BY_DESTINATION + 1; end++) {
 		bulk = cake_shares(isolation, end) ? cake_bulk_at(lanes, lane, end) : 0;
 		if (bulk)
 			*bulk += change;
@@ -123,7 +123,7 @@ static inline u32 cake_load(struct aqm_lanes *lanes, const struct cake_lane *lan
 {
 	u32 load = 1, *bulk, end;
 
-	for (end = CAKE_BY_SOURCE; end <= CAKE_BY_DESTINATION; end++) {
+	for (end = CAKE_BY_SOURCE; end < CAKE_BY_DESTINATION + 1; end++) {
 		bulk = cake_shares(isolation, end) ? cake_bulk_at(lanes, lane, end) : 0;
 		if (bulk && *bulk > load)
 			load = *bulk;

@@ -25,16 +25,20 @@ struct cake_link {
 	enum cake_framing framing;
 };
 
+/* more than a rate of 64 bytes/s needs */
+#define CAKE_MOST_SHIFTS 30
+
 /* `rate` in bytes per second, 0: without a limit. */
 static inline struct cake_rate cake_rate_of(u64 rate)
 {
 	struct cake_rate of = { 0, 0 };
+	u32 step;
 
 	if (!rate)
 		return of;
 	of.shift = 34;
 	of.byte_ns = (1000000000ULL << 34) / (rate < 64 ? 64 : rate);
-	while (of.byte_ns >> 34) {
+	for (step = 0; step < CAKE_MOST_SHIFTS && of.byte_ns >> 34; step++) {
 		of.byte_ns >>= 1;
 		of.shift--;
 	}

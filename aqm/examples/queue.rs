@@ -37,8 +37,10 @@ fn see(now_ns: u64, waiting: usize, number: usize) -> View {
 
 #[unsafe(no_mangle)]
 extern "C" fn main() -> c_int {
-    // in the order of CODEL_PARAMS: target, ce_threshold, interval (ns), sqrt
-    let codel = unsafe { Aqm::<8>::new(codel(), &[5_000_000, 0, 100_000_000, 0]) };
+    // in the order of CODEL_PARAMS: like, mtu_bytes, target, ce_threshold (ns), ce_selector, ce_mask,
+    // interval (ns), sqrt
+    let params = [0, 1514, 5_000_000, 0, 0, 0, 100_000_000, 0];
+    let codel = unsafe { Aqm::<8>::new(codel(), &params) };
     let Some(mut codel) = codel else { return 1 };
     let (mut arrived_ns, mut next_ns) = ([0; LIMIT], 0);
     let (mut head, mut tail, mut counts) = (0, 0, [0_u32; Verdict::COUNT]);
