@@ -28,6 +28,7 @@ enum cake_set { CAKE_NONE, CAKE_SPARSE, CAKE_SPARSE_WAITS, CAKE_BULK, CAKE_DECAY
 /* The bits of enum cake_isolation. */
 #define CAKE_BY_SOURCE 1
 #define CAKE_BY_DESTINATION 2
+#define CAKE_PAST_ENDS 3	/* what follows the two in a loop over both */
 #define CAKE_BY_FLOW 4
 
 /* A host at one end: its hash, and its bulk flows. */
@@ -111,7 +112,7 @@ static inline void cake_count_bulk(struct aqm_lanes *lanes, const struct cake_la
 {
 	u32 *bulk, end;
 
-	for (end = CAKE_BY_SOURCE; end < CAKE_BY_DESTINATION + 1; end++) {
+	for (end = CAKE_BY_SOURCE; end < CAKE_PAST_ENDS; end++) {
 		bulk = cake_shares(isolation, end) ? cake_bulk_at(lanes, lane, end) : 0;
 		if (bulk)
 			*bulk += change;
@@ -123,7 +124,7 @@ static inline u32 cake_load(struct aqm_lanes *lanes, const struct cake_lane *lan
 {
 	u32 load = 1, *bulk, end;
 
-	for (end = CAKE_BY_SOURCE; end < CAKE_BY_DESTINATION + 1; end++) {
+	for (end = CAKE_BY_SOURCE; end < CAKE_PAST_ENDS; end++) {
 		bulk = cake_shares(isolation, end) ? cake_bulk_at(lanes, lane, end) : 0;
 		if (bulk && *bulk > load)
 			load = *bulk;
