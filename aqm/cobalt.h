@@ -29,7 +29,7 @@
  *   that packets are   marked or dropped at once: 1 / sqrt     before, if packets came in
  *   over               is 0 at the start                       the interval before
  *
- * At one packet, `count` falls by at most 1024, or to 0, and by what is left at the next ones: Linux and
+ * At one packet, `count` falls by at most 64, or to 0, and by what is left at the next ones: Linux and
  * ns-3 have no bound, but BPF needs one. A link finds no packet once where it falls idle; the AQM learns of it from the packet that
  * ends the idle time.
  */
@@ -87,7 +87,7 @@ struct cobalt_state {
 };
 
 /* Most steps by which count falls at one packet, unless it falls to 0. */
-#define COBALT_MOST_STEPS 1024
+#define COBALT_MOST_STEPS 64
 
 static inline u32 cobalt_configure(const struct cobalt_params *p, struct cobalt_config *config)
 {

@@ -113,7 +113,7 @@ const SMALL: [u32; 16] = [
 ];
 
 /// Most steps by which the header's count falls at one packet, unless it falls to 0.
-const MOST_STEPS: u64 = 1024;
+const MOST_STEPS: u64 = 64;
 
 /// The law.
 struct Model {
