@@ -1,3 +1,5 @@
+import itertools
+import os
 import signal
 import struct
 import subprocess
@@ -17,9 +19,23 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 LONG = ("test_lab", "test_kernel", "test_contributing", "test_guides", "test_wheel")
 
 
+def _rank(item):
+    """Return 0 for a test that may take a minute, 1 for one of a slow module, else 2."""
+    if item.path.name.startswith(LONG):
+        return 0
+    return 1 if item.get_closest_marker("slow") else 2
+
+
 def pytest_collection_modifyitems(items):
-    """Put the longest first, so that no processor waits for one of them at the end."""
-    items.sort(key=lambda item: not item.path.name.startswith(LONG))
+    """Put the longest first for each worker, so that no processor waits for one of them at the end.
+
+    With `--dist worksteal` each worker begins with an equal part of the list, in its order.
+    """
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    parts = [[] for _ in range(workers)]
+    for _, module in itertools.groupby(sorted(items, key=_rank), lambda item: item.path):
+        min(parts, key=len).extend(module)
+    items[:] = itertools.chain.from_iterable(parts)
 
 
 @pytest.fixture(autouse=True)
