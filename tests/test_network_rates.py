@@ -237,3 +237,63 @@ def test_files_that_cannot_be_are_refused(tmp_path, text, told):
     missing = one_link(network.RateFile(path=str(tmp_path / "none.csv")))
     with pytest.raises(sg.SluiceError, match=r"none.csv: No such file"):
         network.simulate(missing)
+
+
+# ------------------------------------------------------------ media
+
+
+def mean_bps(record):
+    (port,) = record.ports
+    bits = 8 * port.rows("sent_bytes")[0]
+    return (bits[-1] - bits[0]) / (port.times_s[-1] - port.times_s[0])
+
+
+def test_a_ramp_carries_the_area_under_it():
+    points = [network.RateStep(time_s=t, rate_bps=r) for t, r in ((2, 2e6), (6, 10e6), (8, 1e6))]
+    record = network.simulate(one_link(network.Ramp(points=points), offered_bps=12e6))
+    area = 2 * 8e6 + 4 * 6e6 + 2 * 5.5e6 + 2 * 1e6
+    assert mean_bps(record) == pytest.approx(area / 10, rel=0.005)
+
+
+def test_media_send_what_their_models_say():
+    # Wi-Fi: 62 packets of 1000 bytes, 1044 with their headers, in each turn of two stations
+    turn_s = 137.5e-6 + 62 * 8 * 1044 / 144.4e6 + 48e-6
+    full_s = 137.5e-6 + 42 * 8 * 1544 / 144.4e6 + 48e-6
+    wifi = one_link(network.WifiLink(others=1), offered_bps=200e6, duration_s=2)
+    found = mean_bps(network.simulate(wifi))
+    assert found == pytest.approx(62 * 8000 / (turn_s + full_s), rel=0.005)
+    docsis = one_link(network.DocsisLink(rate_bps=5e6), offered_bps=9e6)
+    assert mean_bps(network.simulate(docsis)) == pytest.approx(5e6, rel=0.005)
+    # datagrams that come alone wait for an interval, 0 to 2 ms, for the grant, and for the channel
+    flows = [
+        network.DatagramFlows(
+            source="a", sink="b", rate_bps=80e3, gaps="exponential", packet_bytes=1000, label="all"
+        )
+    ]
+    alone = one_link(network.DocsisLink(), flows=flows, duration_s=100)
+    delay_s = network.simulate(alone)["all.one_way_delay_mean"].value
+    # some find others under way, and are sent with them
+    assert delay_s == pytest.approx(0.001 + 0.004 + 8000 / 30.72e6 + 0.01, abs=0.0003)
+
+
+def test_the_trace_of_a_phone_is_its_seeds():
+    def sent(seed):
+        flows = [network.TcpFlows(source="a", sink="b", count=2)]
+        return mean_bps(network.simulate(one_link(network.Lte(seed=seed), flows=flows, limit=200)))
+
+    assert sent(1) == sent(1)
+    assert sent(1) != sent(2)
+    assert 0.2e6 < sent(1) < 12e6
+
+
+@pytest.mark.parametrize(
+    ("rate", "message"),
+    [
+        ({"kind": "docsis", "rate_bps": 40e6}, "channel_bps = 30720000 must not be below rate_bps"),
+        ({"kind": "ramp", "points": [{"time_s": 0, "rate_bps": 1e6}]}, "points"),
+        ({"kind": "wifi", "others": -1}, "others = -1"),
+    ],
+)
+def test_media_that_make_no_sense_are_refused(rate, message):
+    with pytest.raises(sg.SluiceError, match=message):
+        one_link(None).replace({"links": {LINK: {"rate": rate}}})

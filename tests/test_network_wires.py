@@ -173,7 +173,7 @@ def test_tcp_over_a_wire_that_loses_all_gets_nothing_and_ends():
 @pytest.mark.parametrize(
     ("wire", "told"),
     [
-        ({}, "one of loss and jitter must be given"),
+        ({}, "one of loss, jitter and bursts must be given"),
         (
             {"loss": {"kind": "bernoulli", "probability": 1.2}},
             "probability = 1.2 must be at most 1",
@@ -186,9 +186,45 @@ def test_tcp_over_a_wire_that_loses_all_gets_nothing_and_ends():
             {"loss": {"kind": "bernoulli", "probability": 0.1}, "reorder": True},
             "reorder and jitter_share must have a jitter",
         ),
-        ({"loss": {"kind": "gilbert"}}, "kind = 'gilbert' must be one of 'bernoulli' or"),
+        ({"loss": {"kind": "gilbert"}}, "kind = 'gilbert' must be one of 'bernoulli', 'gilbert"),
     ],
 )
 def test_wires_that_cannot_be_are_refused(wire, told):
     with pytest.raises(sg.SluiceError, match=told):
         one_link(None).replace(links={LINK: {"wire": wire}})
+
+
+def test_a_policer_passes_its_rate_and_lets_nothing_wait():
+    policer = network.Policer(rate_bps=2e6, burst_bytes=10_000)
+    record = network.simulate(one_link(network.Wire(loss=policer)))
+    # 4 Mb/s come
+    assert_covers(record["wire_loss_ratio"], 0.5, within=0.02)
+    plain = network.simulate(one_link(None))
+    assert record["sojourn_mean"] == plain["sojourn_mean"]
+
+
+def test_bursts_are_those_of_the_slots():
+    gap = network.Uniform(least_s=0.0008, greatest_s=0.005)
+    bursts = network.Wire(bursts=network.Bursts(gap=gap))
+    flows = [
+        network.DatagramFlows(
+            source="a",
+            sink="c",
+            rate_bps=4e6,
+            packet_bytes=500,
+            gaps="exponential",
+            label="all",
+        )
+    ]
+    record, plain = (network.simulate(one_link(wire, flows=flows)) for wire in (bursts, None))
+    assert record["wire_loss_ratio"].value == 0
+    assert record["wire_reordered_ratio"].value == 0
+    # a packet that finds no slot waits for the gap G, and those that come meanwhile, one each ms,
+    # for half of it in the mean: (E G + E G^2 / 2) / (1 + E G) with times in ms
+    mean, square = 2.9, 4.2**2 / 12 + 2.9**2
+    expected_s = 1e-3 * (mean + square / 2) / (1 + mean)
+    name = "all.one_way_delay_mean"
+    added_s = record[name].value - plain[name].value
+    assert added_s == pytest.approx(expected_s, rel=0.03)
+    with pytest.raises(sg.SluiceError, match="reorder and bursts cannot both be given"):
+        network.Wire(bursts=network.Bursts(gap=gap), reorder=True).replace({})

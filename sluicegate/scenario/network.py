@@ -22,7 +22,9 @@ from sluicegate.scenario.derived import (
 from sluicegate.scenario.table import Table
 
 Variant: TypeAlias = Literal["tahoe", "reno", "newreno", "sack", "rack"]
-CongestionControl: TypeAlias = Literal["reno", "cubic", "dctcp", "bbr", "bbr3", "prague", "ledbat"]
+CongestionControl: TypeAlias = Literal[
+    "reno", "cubic", "dctcp", "bbr", "bbr3", "prague", "prague_2020", "ledbat"
+]
 Like: TypeAlias = Literal["rfc", "ns2", "linux"]
 SizeKind: TypeAlias = Literal["constant", "geometric", "pareto"]
 GapKind: TypeAlias = Literal["constant", "exponential"]
@@ -158,9 +160,10 @@ class Tcp(Table):
             `linux`.
         congestion_control: How the sender's window grows, and how a loss or a mark reduces it:
             `reno` (RFC 5681), `cubic` (RFC 9438; Linux's own where `like` is `linux`), `dctcp` (RFC
-            8257), which needs `ecn = true`, `bbr` (version 1, as in Linux), `bbr3` (version 3), or
-            `prague`, which needs `ecn = true` and sends ECT(1). The last three need `variant =
-            "rack"`, and they pace. [default reno]
+            8257), which needs `ecn = true`, `bbr` (version 1, as in Linux), `bbr3` (version 3),
+            `prague`, which needs `ecn = true` and sends ECT(1), or `prague_2020`, the same without
+            its independence of round trips below 25 ms. The last four need `variant = "rack"`, and
+            they pace. [default reno]
         like: `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35, `linux` for today's
             hosts. [default rfc]
         receiver_window: Greatest number of packets in flight (ns-2's `window_`). [packets; 1 to
@@ -569,6 +572,20 @@ class Steps(Table):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Ramp(Table):
+    """Rates that change evenly from each point to the next, in steps of 10 ms.
+
+    Until the first point the link has the topology's rate, and that of the last one stays.
+
+    Attributes:
+        points: The points, in the order of their times.
+    """
+
+    kind: ClassVar[Literal["ramp"]] = "ramp"
+    points: Sequence[RateStep]
+
+
+@dataclass(frozen=True, kw_only=True)
 class RateFile(Table):
     """Rates or opportunities in a file.
 
@@ -582,6 +599,62 @@ class RateFile(Table):
 
     kind: ClassVar[Literal["file"]] = "file"
     path: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lte(Table):
+    """A rate that wanders between 0 and 12 Mbit/s, with outages, as of a mobile phone (LTE).
+
+    Opportunities to send 1504 bytes come by chance, at a rate that is a Brownian motion (Winstein
+    et al., NSDI 2013). They are drawn for 300 s, and then repeat.
+
+    Attributes:
+        seed: Seed of the trace; it is the same in all replications. [0 to 9.0072e+15; default 1]
+    """
+
+    kind: ClassVar[Literal["lte"]] = "lte"
+    seed: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class WifiLink(Table):
+    """Wi-Fi: packets leave in aggregates, each after a contention for the air.
+
+    An aggregate has at most 64 packets, 65,535 bytes and 4 ms. Its airtime is that of the model of
+    Høiland-Jørgensen et al. (USENIX ATC 2017), with the times of IEEE 802.11 (OFDM at 5 GHz).
+
+    Attributes:
+        rate_bps: Rate on the air: two streams of 20 MHz by default (MCS 15). [bits/s; 1,000 to
+            1e+14; default 1.444e+08]
+        others: Other stations, which take turns with it: they always send full aggregates at this
+            rate. [stations; 0 to 1,000; default 0]
+    """
+
+    kind: ClassVar[Literal["wifi"]] = "wifi"
+    rate_bps: float = 144400000.0
+    others: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocsisLink(Table):
+    """The upstream of a cable modem (DOCSIS): what it sends, it has requested, and was granted.
+
+    A packet that finds the modem idle waits for the next interval, and then for its grant. While
+    packets wait, each interval has a grant, sent at the channel's rate.
+
+    Attributes:
+        rate_bps: What the modem may send. [bits/s; 1,000 to 1e+14; default 1e+07]
+        channel_bps: Rate of the channel: 6.4 MHz with 64-QAM by default. [bits/s; 1,000 to 1e+14;
+            default 3.072e+07]
+        map_s: Length of an interval. [s; 1e-09 to 1e+08; default 0.002]
+        grant_s: Time from a request to its grant. [s; above 0, at most 10; default 0.004]
+    """
+
+    kind: ClassVar[Literal["docsis"]] = "docsis"
+    rate_bps: float = 10000000.0
+    channel_bps: float = 30720000.0
+    map_s: float = 0.002
+    grant_s: float = 0.004
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -617,7 +690,36 @@ class GilbertElliott(Table):
     loss_in_good: float = 0.0
 
 
-Loss: TypeAlias = Bernoulli | GilbertElliott
+@dataclass(frozen=True, kw_only=True)
+class Policer(Table):
+    """A policer (RFC 2697): what exceeds a rate and a burst is lost, and nothing waits.
+
+    Attributes:
+        rate_bps: Rate that passes. [bits/s; 1,000 to 1e+14]
+        burst_bytes: What passes at once after a pause. [bytes; 1 to 1e+12]
+    """
+
+    kind: ClassVar[Literal["policer"]] = "policer"
+    rate_bps: float
+    burst_bytes: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bursts(Table):
+    """Packets come out in slots, as of a radio that sends aggregates (Linux: the `slot` of netem).
+
+    A packet that comes when no slot is ahead waits for one, a random time later.
+
+    Attributes:
+        gap: Time until the next slot.
+        packets: Most packets in a slot. [packets; 1 to 1,000,000; default 16]
+    """
+
+    gap: Distribution
+    packets: int = 16
+
+
+Loss: TypeAlias = Bernoulli | GilbertElliott | Policer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -633,15 +735,17 @@ class Wire(Table):
             default 1]
         reorder: Whether packets may overtake each other. If not, a packet comes out with the one
             before it at the earliest. [default False]
+        bursts: Slots in which packets come out, after the jitter; None: each comes out by itself.
     """
 
     loss: Loss | None = None
     jitter: Distribution | None = None
     jitter_share: float = 1.0
     reorder: bool = False
+    bursts: Bursts | None = None
 
 
-Rate: TypeAlias = Steps | RateFile
+Rate: TypeAlias = Steps | Ramp | RateFile | Lte | WifiLink | DocsisLink
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -707,10 +811,12 @@ class NetworkScenario(NetworkScenarioBase):
 
 __all__ = [
     "Bernoulli",
+    "Bursts",
     "CongestionControl",
     "Constant",
     "DatagramFlows",
     "Distribution",
+    "DocsisLink",
     "Dumbbell",
     "Exponential",
     "Fgn",
@@ -722,9 +828,12 @@ __all__ = [
     "Link",
     "LinkSettings",
     "Loss",
+    "Lte",
     "NetworkScenario",
     "Pareto",
     "ParkingLot",
+    "Policer",
+    "Ramp",
     "Rate",
     "RateFile",
     "RateStep",
@@ -741,5 +850,6 @@ __all__ = [
     "Uniform",
     "Variant",
     "WebFlows",
+    "WifiLink",
     "Wire",
 ]

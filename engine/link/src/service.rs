@@ -1,8 +1,12 @@
-//! How fast a link sends in time: in steps, or at given opportunities.
+//! How fast a link sends in time: in steps, at given opportunities, or as its medium lets it.
 
 use std::sync::Arc;
 
-use crate::clock::{Clock, Ticks};
+use crate::{
+    clock::{Clock, Ticks},
+    docsis::{Docsis, Granted},
+    wifi::{Aggregate, Wifi},
+};
 
 /// A rate from a time on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +35,10 @@ pub enum Service {
     Steps(Arc<[Step]>),
     /// Times at which [`OPPORTUNITY_BYTES`] may cross, ns. They repeat, with the last one as period.
     Opportunities(Arc<[u64]>),
+    /// In aggregates, each after a contention for the air.
+    Wifi(Wifi),
+    /// In grants, each after a request.
+    Docsis(Docsis),
 }
 
 impl Service {
@@ -106,6 +114,8 @@ impl Service {
                 let bits = (8 * u64::from(OPPORTUNITY_BYTES) * count) as f64;
                 (bits * SECOND_NS as f64 / over_ns as f64).round() as u64
             }
+            Self::Wifi(wifi) => wifi.rate_bps(),
+            Self::Docsis(docsis) => docsis.rate_bps,
         }
     }
 
@@ -114,10 +124,10 @@ impl Service {
         match self {
             Self::Steps(steps) => {
                 let rates = steps.iter().map(|step| step.rate_bps);
-                let most_bps = rates.max().unwrap_or(0).max(constant_bps);
-                let bits = u128::from(most_bps) * u128::from(within_ns) / u128::from(SECOND_NS);
-                bits.try_into().unwrap_or(u64::MAX)
+                bits_within(rates.max().unwrap_or(0).max(constant_bps), within_ns)
             }
+            Self::Wifi(wifi) => bits_within(wifi.rate_bps, within_ns),
+            Self::Docsis(docsis) => bits_within(docsis.channel_bps, within_ns),
             Self::Opportunities(times_ns) => {
                 let (count, period_ns) = (times_ns.len(), times_ns[times_ns.len() - 1]);
                 let rest_ns = within_ns % period_ns;
@@ -144,8 +154,15 @@ impl Service {
                 steps.get(begun).map(|step| step.from_ns)
             }
             Self::Opportunities(_) => Some((after_ns / RATED_EVERY_NS + 1) * RATED_EVERY_NS),
+            // what AQMs are shown is the rate of a link that is always busy
+            Self::Wifi(_) | Self::Docsis(_) => None,
         }
     }
+}
+
+fn bits_within(rate_bps: u64, within_ns: u64) -> u64 {
+    let bits = u128::from(rate_bps) * u128::from(within_ns) / u128::from(SECOND_NS);
+    bits.try_into().unwrap_or(u64::MAX)
 }
 
 fn seconds(ns: u64) -> f64 {
@@ -161,6 +178,8 @@ pub struct Progress {
     /// repetitions.
     next: u64,
     used: Used,
+    aggregate: Aggregate,
+    granted: Granted,
 }
 
 /// The last opportunity in use.
@@ -179,6 +198,8 @@ impl Progress {
             constant_bps,
             next: 0,
             used: Used::default(),
+            aggregate: Aggregate::default(),
+            granted: Granted::default(),
         }
     }
 
@@ -198,6 +219,8 @@ impl Progress {
                 );
                 LastPart { from, seconds: 0.0 }
             }
+            Service::Wifi(wifi) => self.aggregate.last_part(wifi, clock, start, bytes),
+            Service::Docsis(docsis) => self.granted.last_part(docsis, clock, start, bytes),
         }
     }
 }

@@ -12,6 +12,7 @@
 
 mod agenda;
 mod ahead;
+mod bursts;
 mod classes;
 mod completions;
 mod endpoints;
@@ -24,6 +25,7 @@ mod offered;
 mod packet;
 mod pages;
 mod plan;
+mod policer;
 mod port;
 mod reception;
 mod routes;
@@ -41,12 +43,14 @@ mod trace;
 mod wire;
 mod world;
 
+pub use bursts::Bursts;
 pub use completions::{BySize, Completions, SIZES};
 pub use error::NetworkError;
 pub use observation::{GroupState, Observation, PortState};
 pub use offered::{Offered, OfferedDatagram, OfferedTcp, offered};
 pub use packet::{Kind, Packet, TrafficClass};
 pub use plan::Plan;
+pub use policer::Policer;
 pub use reception::Reception;
 pub use run::{
     ClassCounts, Counts, DatagramOutcome, Monitor, Period, Replication, TcpOutcome, simulate,

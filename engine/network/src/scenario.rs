@@ -15,9 +15,11 @@ use sluice_scenario::{
 use sluice_tcp::{Config, ConfigError, GREEDY, Variant};
 
 use crate::{
+    bursts::Bursts,
     error::NetworkError,
     packet::TrafficClass,
     plan::{Plan, most_replications},
+    policer::Policer,
     sources::{
         ArrivalProcess, Datagrams, Distribution, Extent, Group, LongTcp, Noise, Recording, Replay,
         ShortTcp, Size, Source, TcpFlow, TcpKind, Web,
@@ -131,10 +133,18 @@ fn wire(wire: &given::Wire) -> WirePlan {
                 leave: burst.leave,
                 loss: [burst.loss_in_good, burst.loss_in_bad],
             },
+            given::Loss::Policer(policer) => Loss::Policer(Policer {
+                rate_bps: policer.rate_bps,
+                burst_bytes: policer.burst_bytes,
+            }),
         }),
         jitter: wire.jitter.as_ref().map(time),
         jitter_share: wire.jitter_share,
         reorder: wire.reorder,
+        bursts: wire.bursts.as_ref().map(|bursts| Bursts {
+            gap: time(&bursts.gap),
+            packets: bursts.packets,
+        }),
     }
 }
 

@@ -11,7 +11,12 @@ use sluice_aqm::NEVER;
 use sluice_link::{Clock, Ticks};
 use sluice_random::{Stream, uniform};
 
-use crate::{packet::Transit, sources::Distribution};
+use crate::{
+    bursts::{Bursts, Slot},
+    packet::Transit,
+    policer::{Bucket, Policer},
+    sources::Distribution,
+};
 
 /// How a wire loses packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,6 +32,8 @@ pub enum Loss {
         /// Probabilities of a loss in the good and in the bad state.
         loss: [f64; 2],
     },
+    /// By the sizes of the packets and their times.
+    Policer(Policer),
 }
 
 /// What happens to packets on a wire.
@@ -40,13 +47,15 @@ pub struct WirePlan {
     pub jitter_share: f64,
     /// True if packets may overtake each other.
     pub reorder: bool,
+    /// Slots in which packets come out; they keep their order.
+    pub bursts: Option<Bursts>,
 }
 
 impl WirePlan {
     /// Refuses probabilities outside of 0 to 1, and times that cannot be drawn.
     pub(crate) fn check(&self) -> Result<(), String> {
         let probabilities = match self.loss {
-            None => Vec::new(),
+            None | Some(Loss::Policer(_)) => Vec::new(),
             Some(Loss::Bernoulli(probability)) => vec![probability],
             Some(Loss::GilbertElliott { enter, leave, loss }) => {
                 vec![enter, leave, loss[0], loss[1]]
@@ -60,7 +69,9 @@ impl WirePlan {
                 ));
             }
         }
-        self.jitter.map_or(Ok(()), |jitter| jitter.check())
+        let gap = self.bursts.as_ref().map(|bursts| bursts.gap);
+        let times = [self.jitter, gap];
+        times.iter().flatten().try_for_each(Distribution::check)
     }
 }
 
@@ -115,6 +126,8 @@ pub struct Wire {
     plan: WirePlan,
     random: Stream,
     is_bad: bool,
+    bucket: Option<Bucket>,
+    slot: Slot,
     waiting: BinaryHeap<Reverse<Entry>>,
     /// Number of packets that entered and were not lost.
     numbered: u64,
@@ -135,11 +148,17 @@ impl Wire {
             }
             _ => false,
         };
+        let bucket = match plan.loss {
+            Some(Loss::Policer(policer)) => Some(Bucket::full(policer)),
+            _ => None,
+        };
         Self {
             link,
             plan,
             random,
             is_bad,
+            bucket,
+            slot: Slot::default(),
             waiting: BinaryHeap::new(),
             numbered: 0,
             last: 0,
@@ -151,13 +170,16 @@ impl Wire {
     /// Takes a packet. Returns when it comes out; `None` if it is lost.
     pub fn enter(&mut self, clock: Clock, now: Ticks, transit: Transit) -> Option<Ticks> {
         self.tally.entered += 1;
-        if self.loses() {
+        if self.loses(clock, now, u32::from(transit.packet().bytes)) {
             self.tally.lost += 1;
             return None;
         }
         let mut due = now.saturating_add(self.jitter(clock));
         if !self.plan.reorder {
             due = due.max(self.last);
+        }
+        if let Some(bursts) = &self.plan.bursts {
+            due = self.slot.out(bursts, clock, due, &mut self.random);
         }
         self.last = due;
         let number = self.numbered;
@@ -198,9 +220,13 @@ impl Wire {
         std::mem::take(&mut self.tally)
     }
 
-    fn loses(&mut self) -> bool {
+    fn loses(&mut self, clock: Clock, now: Ticks, bytes: u32) -> bool {
         match self.plan.loss {
             None => false,
+            Some(Loss::Policer(of)) => {
+                let bucket = self.bucket.as_mut();
+                bucket.is_some_and(|bucket| bucket.loses(of, clock, now, bytes))
+            }
             Some(Loss::Bernoulli(probability)) => happens(probability, &mut self.random),
             Some(Loss::GilbertElliott { enter, leave, loss }) => {
                 let is_lost = happens(loss[usize::from(self.is_bad)], &mut self.random);
@@ -239,6 +265,7 @@ mod tests {
             jitter,
             jitter_share: 1.0,
             reorder,
+            bursts: None,
         };
         plan.check().unwrap();
         Wire::new(0, plan, stream(7, "wire 0", 0))

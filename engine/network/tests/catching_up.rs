@@ -98,6 +98,7 @@ fn chain(kinds: &[Kind], seed: u64) -> Plan {
             jitter: jitters.then_some(Distribution::Uniform(0, 2 * MS)),
             jitter_share: 0.5,
             reorder: true,
+            bursts: None,
         });
         link.service = kind.steps.then(|| {
             let rates = [(300, 400_000), (700, 0), (900, 1_500_000)];

@@ -37,6 +37,7 @@ fn network(aqm: &str, lanes: u32, by_class: bool) -> Plan {
         jitter: Some(Distribution::Uniform(0, 3 * MS)),
         jitter_share: 0.5,
         reorder: true,
+        bursts: None,
     });
     let poisson = |gap_ms: u64| Distribution::Exponential(gap_ms * MS);
     let groups = vec![

@@ -302,8 +302,8 @@ fn varying(
         return Ok(None);
     };
     let file = match rate {
-        Rate::Steps(_) => None,
         Rate::RateFile(file) => Some(file.path.path().to_owned()),
+        _ => None,
     };
     let service = rate.service().map_err(SettingsError)?;
     Ok(Some(Varying { service, file }))

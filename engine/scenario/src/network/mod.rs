@@ -3,7 +3,9 @@
 mod distribution;
 mod flows;
 mod links;
+mod lte;
 mod notes;
+mod ramp;
 mod rate;
 mod rate_file;
 mod scenario;
@@ -18,10 +20,12 @@ pub use flows::{
     DatagramFlows, Flows, GapKind, ReplayFlows, Shared, ShortTcpFlows, TcpFlows, WebFlows,
 };
 pub use links::LinkSettings;
-pub use rate::{Rate, RateFile, RateStep, Steps};
+pub use lte::Lte;
+pub use ramp::Ramp;
+pub use rate::{DocsisLink, Rate, RateFile, RateStep, Steps, WifiLink};
 pub use rate_file::{Varying, fingerprint as service_hash};
 pub use scenario::NetworkScenario;
 pub(crate) use tcp::names as tcp_names;
 pub use tcp::{Like, Tcp, Variant};
 pub use topology::{Dumbbell, Graph, Link, Pair, ParkingLot, Route, SimplexLink, Star, Topology};
-pub use wire::{Bernoulli, GilbertElliott, Loss, Wire};
+pub use wire::{Bernoulli, Bursts, GilbertElliott, Loss, Policer, Wire};

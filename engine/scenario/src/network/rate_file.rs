@@ -176,6 +176,7 @@ pub fn fingerprint(service: &Service) -> String {
                 hash.update(time_ns.to_le_bytes());
             }
         }
+        Service::Wifi(_) | Service::Docsis(_) => hash.update(format!("{service:?}")),
     }
     hash.finalize()
         .iter()

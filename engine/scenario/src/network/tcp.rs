@@ -91,8 +91,9 @@ table! {
         variant: Option<Variant>;
         /// How the sender's window grows, and how a loss or a mark reduces it: `reno` (RFC 5681),
         /// `cubic` (RFC 9438; Linux's own where `like` is `linux`), `dctcp` (RFC 8257), which needs
-        /// `ecn = true`, `bbr` (version 1, as in Linux), `bbr3` (version 3), or `prague`, which needs
-        /// `ecn = true` and sends ECT(1). The last three need `variant = "rack"`, and they pace.
+        /// `ecn = true`, `bbr` (version 1, as in Linux), `bbr3` (version 3), `prague`, which needs
+        /// `ecn = true` and sends ECT(1), or `prague_2020`, the same without its independence of
+        /// round trips below 25 ms. The last four need `variant = "rack"`, and they pace.
         congestion_control: CongestionControl = CongestionControl::Reno;
         /// `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35, `linux` for today's hosts.
         like: Like = Like::Rfc;

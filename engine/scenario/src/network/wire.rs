@@ -1,4 +1,4 @@
-//! Wires that lose, delay and reorder packets.
+//! Wires that lose, delay, gather and reorder packets.
 
 use crate::{
     limits::{Limits, above, at_least},
@@ -36,9 +36,31 @@ table! {
     }
 }
 
+table! {
+    /// A policer (RFC 2697): what exceeds a rate and a burst is lost, and nothing waits.
+    pub struct Policer kind "policer" {
+        /// Rate that passes.
+        rate_bps: f64, at_least(1000.0).at_most(1e14).unit("bits/s");
+        /// What passes at once after a pause.
+        burst_bytes: f64, at_least(1.0).at_most(1e12).unit("bytes");
+    }
+}
+
 kinds! {
     /// How a wire loses packets.
-    pub enum Loss { Bernoulli, GilbertElliott }
+    pub enum Loss { Bernoulli, GilbertElliott, Policer }
+}
+
+table! {
+    /// Packets come out in slots, as of a radio that sends aggregates (Linux: the `slot` of netem).
+    ///
+    /// A packet that comes when no slot is ahead waits for one, a random time later.
+    pub struct Bursts {
+        /// Time until the next slot.
+        gap: Distribution;
+        /// Most packets in a slot.
+        packets: u32 = 16, at_least(1.0).at_most(1e6).unit("packets");
+    }
 }
 
 table! {
@@ -55,13 +77,20 @@ table! {
         /// Whether packets may overtake each other. If not, a packet comes out with the one before it
         /// at the earliest.
         reorder: bool = false;
+        /// Slots in which packets come out, after the jitter; not given: each comes out by itself.
+        bursts: Option<Bursts>;
     }
 }
 
 impl Wire {
     fn sensible(&self, reader: &mut Reader) {
-        if self.loss.is_none() && self.jitter.is_none() {
-            reader.say("one of loss and jitter must be given: else nothing happens on it");
+        if self.loss.is_none() && self.jitter.is_none() && self.bursts.is_none() {
+            reader.say("one of loss, jitter and bursts must be given: else nothing happens on it");
+        }
+        if self.reorder && self.bursts.is_some() {
+            reader.say(
+                "reorder and bursts cannot both be given: packets of a burst keep their order",
+            );
         }
         if self.jitter.is_none() && (self.reorder || self.jitter_share < 1.0) {
             reader

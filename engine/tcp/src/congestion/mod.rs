@@ -190,6 +190,7 @@ controls! {
     bbr::Bbr,
     bbr3::Bbr3,
     prague::Prague,
+    prague_2020::Prague2020,
     ledbat::Ledbat,
     linux_cubic::LinuxCubic,
     #[cfg(test)]

@@ -15,9 +15,8 @@ use crate::sender::Phase;
 /// Weight of the last round in the estimate (`PRAGUE_SHIFT_G`).
 const GAIN: f64 = 1.0 / 16.0;
 
-/// Shorter round trips count as this one, once so many rounds have passed since slow start
+/// Rounds since slow start after which shorter round trips count as the target
 /// (`PRAGUE_RTT_TRANSITION`).
-const TARGET_RTT_NS: u64 = 25 * MS;
 const ROUNDS_BEFORE: u32 = 4;
 
 /// Least window, packets.
@@ -29,11 +28,15 @@ const DECREASE: f64 = 0.5;
 /// Packets that leave within this part of a second leave together.
 const BURSTS_PER_SECOND: f64 = 4096.0;
 
+/// Round trips below 25 ms count as 25 ms.
+pub(crate) type Prague = WithTarget<25>;
+
+/// Prague; round trips shorter than `TARGET_MS` count as so long.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Prague(Box<State>);
+pub(crate) struct WithTarget<const TARGET_MS: u64>(Box<State<TARGET_MS>>);
 
 #[derive(Clone, Debug, Default)]
-struct State {
+struct State<const TARGET_MS: u64> {
     /// Window with its fraction, packets; 0 before the first ACK.
     window: f64,
     /// Estimated share of the packets that are marked; `None` before the first mark.
@@ -54,7 +57,7 @@ struct State {
     srtt_ns: u64,
 }
 
-impl Control for Prague {
+impl<const TARGET_MS: u64> Control for WithTarget<TARGET_MS> {
     const ANSWERS_MARKS: bool = true;
     const PACES: bool = true;
 
@@ -143,7 +146,9 @@ impl Control for Prague {
     }
 }
 
-impl State {
+impl<const TARGET_MS: u64> State<TARGET_MS> {
+    const TARGET_NS: u64 = TARGET_MS * MS;
+
     fn rate(&self, window: &Window, outstanding: u32, srtt_ns: u64) -> f64 {
         let windows = if window.cwnd < window.ssthresh / 2.0 {
             2.0
@@ -196,17 +201,17 @@ impl State {
         if !self.is_independent() {
             return 1.0;
         }
-        let share = self.srtt_ns as f64 / TARGET_RTT_NS as f64;
+        let share = self.srtt_ns as f64 / Self::TARGET_NS as f64;
         share * share
     }
 
     fn is_independent(&self) -> bool {
-        self.rounds >= ROUNDS_BEFORE && self.srtt_ns < TARGET_RTT_NS
+        self.rounds >= ROUNDS_BEFORE && self.srtt_ns < Self::TARGET_NS
     }
 
     /// True if a virtual round trip since this time is not over.
     fn waits(&self, now_ns: u64, since_ns: u64) -> bool {
-        self.is_independent() && now_ns - since_ns < TARGET_RTT_NS
+        self.is_independent() && now_ns - since_ns < Self::TARGET_NS
     }
 
     /// Updates the estimate at the end of a round.
@@ -238,7 +243,7 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use super::Prague;
+    use super::WithTarget;
     use crate::config::{MS, SECOND};
     use crate::congestion::path::Path;
     use crate::congestion::window::Congestion;
@@ -246,7 +251,11 @@ mod tests {
     use crate::sender::GREEDY;
 
     fn path(rtt_ms: u64, mark_every: u32) -> Path {
-        let mut path = Path::new(CongestionControl::Prague, GREEDY, &[], |_| {});
+        path_of(CongestionControl::Prague, rtt_ms, mark_every)
+    }
+
+    fn path_of(control: CongestionControl, rtt_ms: u64, mark_every: u32) -> Path {
+        let mut path = Path::new(control, GREEDY, &[], |_| {});
         path.service_ns = MS / 100;
         path.delay_ns = rtt_ms * MS - path.service_ns;
         path.mark_every = Some(mark_every);
@@ -255,7 +264,8 @@ mod tests {
 
     fn window(congestion: &Congestion) -> f64 {
         match &congestion.control {
-            AnyControl::Prague(Prague(state)) => state.window,
+            AnyControl::Prague(WithTarget(state)) => state.window,
+            AnyControl::Prague2020(WithTarget(state)) => state.window,
             _ => panic!("another control"),
         }
     }
@@ -299,6 +309,19 @@ mod tests {
         }
         // above it does
         assert!((rate(100) / at_target - 0.25).abs() < 0.04);
+    }
+
+    #[test]
+    fn that_of_2020_has_the_same_window_at_all_round_trips() {
+        let window = |rtt_ms| {
+            let mut path = path_of(CongestionControl::Prague2020, rtt_ms, 40);
+            mean_window(&mut path, 40, 100)
+        };
+        let at_100 = window(100);
+        for rtt_ms in [10, 25] {
+            let ratio = window(rtt_ms) / at_100;
+            assert!((ratio - 1.0).abs() < 0.05, "{rtt_ms} ms: {ratio}");
+        }
     }
 
     #[test]

@@ -1,0 +1,6 @@
+//! Prague as measurements of 2020 and 2021 had it (L4STeam/linux at b256daedc767, 2020-08-04): its
+//! rate depends on the round trip, however short that is. All else is as in `prague`.
+
+use super::prague::WithTarget;
+
+pub(crate) type Prague2020 = WithTarget<0>;
