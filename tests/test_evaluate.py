@@ -10,10 +10,12 @@ import sluicegate as sg
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.evaluate import PROFILES, evaluate
 from sluicegate.evaluate.case import FORWARD, SECOND_HOP, Fitted
-from sluicegate.evaluate.cases import CASES, SECTIONS, case_named, chosen_cases
+from sluicegate.evaluate.cases import CASES
+from sluicegate.evaluate.page import evaluation_page
 from sluicegate.evaluate.plan import EvaluationFolder
 from sluicegate.evaluate.requirements import REQUIREMENTS, state
 from sluicegate.evaluate.run import known
+from sluicegate.evaluate.suite import L4S, RFC7928, case_named
 from sluicegate.evaluate.verdict import compared, together
 
 DROP_TAIL, CODEL = sg.Discipline(aqm="drop_tail"), sg.Discipline(aqm="codel")
@@ -70,17 +72,17 @@ def test_every_scenario_of_the_rfc_is_there_once():
     assert [
         *("3.1", "4.4", "4.5", "4.6", "5.1.1", "5.1.2", "5.2", "5.3", "5.4", "6.2", "7.2"),
         *("8.2.2", "8.2.3", "8.2.4", "8.2.5", "8.2.6", "9.1", "9.2", "10.2"),
-    ] == SECTIONS
+    ] == RFC7928.sections
     names = [case.name for case in CASES]
     assert len(set(names)) == len(names)
     asked = {section for each in REQUIREMENTS for section in each.cases}
-    assert asked <= set(SECTIONS)
+    assert asked <= set(RFC7928.sections)
 
 
 @pytest.mark.parametrize("name", sorted(PROFILES))
 def test_every_scenario_is_a_network_on_every_profile(name):
     profile = PROFILES[name]
-    for case in CASES:
+    for case in [*CASES, *L4S.cases]:
         fitted = case.fitted(CODEL)
         assert isinstance(fitted, Fitted), case.name
         scenario = case.scenario(profile, fitted, 0, 1)
@@ -92,14 +94,14 @@ def test_every_scenario_is_a_network_on_every_profile(name):
 
 
 def test_sections_are_chosen_by_their_numbers():
-    assert {case.section for case in chosen_cases(["5", "8.2.6"])} == {
+    assert {case.section for case in RFC7928.chosen(["5", "8.2.6"])} == {
         *("5.1.1", "5.1.2", "5.2", "5.3", "5.4", "8.2.6")
     }
     with pytest.raises(SluiceError, match=r"sections = 8.1: RFC 7928 has no scenario there; .*3.1"):
-        chosen_cases(["8.1"])
+        RFC7928.chosen(["8.1"])
     # 1 is not 10.2
     with pytest.raises(SluiceError, match="no scenario there"):
-        chosen_cases(["1"])
+        RFC7928.chosen(["1"])
 
 
 def test_replications_differ_and_disciplines_see_the_same():
@@ -112,6 +114,51 @@ def test_replications_differ_and_disciplines_see_the_same():
     beside = case.scenario(BRIEF, Fitted(DROP_TAIL), 0, 1)
     assert beside.topology == one.topology
     assert (beside.seed, beside.flows) == (one.seed, one.flows)
+
+
+def test_scenarios_of_l4s_are_those_of_their_tables():
+    assert L4S.sections == ["S1", "S2", "S6", "overload"]
+    assert L4S.profile == "l4s"
+    names = [case.name for case in [*CASES, *L4S.cases]]
+    assert len(set(names)) == len(names)
+    # 20 ms are the profile's: 160 and 10 ms
+    case = case_named("l4s-s1-cubic-8-prague-0p5")
+    scenario = case.scenario(PROFILES["l4s"], case.fitted(CODEL), 0, 1)
+    ways_ms = 1e3 * np.array(scenario.topology.client_delays_s)
+    assert ways_ms == pytest.approx([80, 5], rel=0.05)
+    first, second = scenario.flows
+    controls = [each.tcp.congestion_control for each in (first, second)]
+    assert controls == ["cubic", "prague"]
+    assert scenario.disciplines[0].ecn
+    with pytest.raises(SluiceError, match=r"sections = 6.2: L4S has no scenario there; .* S1, S2"):
+        L4S.chosen(["6.2"])
+
+
+@pytest.mark.slow
+def test_l4s_needs_a_queue_that_marks_early(tmp_path):
+    """A short queue for Prague, and a fair share for CUBIC, come with DualPI2 only."""
+    brief = replace(BRIEF, rate_bps=20e6, reverse_rate_bps=20e6, duration_s=4.0, replications=2)
+    given = {"suite": L4S, "profile": brief, "workers": 1}
+    found = evaluate(["codel", "dualpi2"], tmp_path, sections=["S2", "S6"], **given)
+    case = case_named("l4s-s6-prague-cubic-ecn")
+    waits, shares = (
+        [found.mean(case, name, each).value for name in found.plan.names]
+        for each in ("prague.queueing_delay", "goodput_ratio")
+    )
+    drop_tail, codel, dualpi2 = waits
+    assert dualpi2 < 0.002 < codel < drop_tail
+    # CUBIC over Prague: in one queue that marks for both, Prague takes it
+    assert shares[1] < 0.35 < shares[2]
+    bursty = case_named("l4s-s2-bursts-prague")
+    assert "client0 -> left" in bursty.scenario(brief, bursty.fitted(CODEL), 0, 1).links
+    goodputs = [found.mean(bursty, name, "prague.goodput_bps").value for name in found.plan.names]
+    # packets that come together wait for each other, and are marked: less than with a full buffer
+    assert goodputs[2] < 0.95 * goodputs[0]
+    first = evaluate(["codel"], tmp_path, sections=["S2"], **given)
+    html = evaluation_page(first, ["drop_tail"]).html()
+    assert "the scenarios of L4S" in html
+    assert "What L4S leaves open" in html
+    assert "What RFC 7928 asks for" not in html
 
 
 def test_the_second_of_two_aqms_is_what_the_section_says():
@@ -374,8 +421,6 @@ def test_tables_have_every_measure(sixth):
 
 
 def test_pages_have_verdicts_and_pictures(tmp_path):
-    from sluicegate.evaluate.page import evaluation_page
-
     sections = ["6.2", "8.2.6"]
     found = evaluate(["codel"], tmp_path, profile=BRIEF, sections=sections, workers=1)
     html = evaluation_page(found, ["drop_tail"]).html()

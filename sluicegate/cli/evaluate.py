@@ -1,4 +1,4 @@
-"""`sluice evaluate`: an AQM judged by the scenarios of RFC 7928."""
+"""`sluice evaluate`: an AQM judged by the scenarios of RFC 7928, or by those of L4S."""
 
 from __future__ import annotations
 
@@ -36,18 +36,28 @@ def evaluate(
             show_default=False,
         ),
     ],
+    l4s: Annotated[
+        bool,
+        typer.Option(
+            "--l4s",
+            help="The scenarios of L4S in place of those of RFC 7928: round trips, bursts, queues "
+            "of RFC 3168, overload. Each AQM marks.",
+        ),
+    ] = False,
     profile: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
-            help="The path: default, home, cellular, datacentre, satellite, or ns3.",
+            help="The path: default, home, cellular, datacentre, satellite, l4s, or ns3. If not "
+            "given: default, and l4s with --l4s.",
+            show_default=False,
         ),
-    ] = "default",
+    ] = None,
     sections: Annotated[
         str | None,
         typer.Option(
             metavar="N,...",
-            help="Only these sections of the RFC, such as 5,6.2. If not given: all.",
+            help="Only these sections, such as 5,6.2. If not given: all.",
             show_default=False,
         ),
     ] = None,
@@ -104,7 +114,7 @@ def evaluate(
         bool, typer.Option("--report/--no-report", help="Whether to write the page report.html.")
     ] = True,
 ) -> None:
-    """Judge AQMs by the scenarios of RFC 7928, beside drop-tail with the same buffer.
+    """Judge AQMs by the scenarios of RFC 7928 or of L4S, beside drop-tail with the same buffer.
 
     Prints a verdict for each scenario as soon as it is known, then writes the page.
 
@@ -115,9 +125,11 @@ def evaluate(
     from sluicegate.evaluate import evaluate as run
     from sluicegate.evaluate.plan import DROP_TAIL
     from sluicegate.evaluate.profile import profile as profile_named
+    from sluicegate.evaluate.suite import L4S, RFC7928
     from sluicegate.evaluate.words import case_lines
 
-    chosen = profile_named(profile)
+    suite = L4S if l4s else RFC7928
+    chosen = profile_named(profile or suite.profile)
     given = disciplines(aqm)
     others = [DROP_TAIL]
     if reference is not None:
@@ -126,7 +138,7 @@ def evaluate(
         if other.name not in [DROP_TAIL, *(each.name for each in given)]:
             given = [*given, other]
     screen = console()
-    screen.print(f"RFC 7928, profile {chosen.name}: {escape(chosen.told())}", soft_wrap=True)
+    screen.print(f"{suite.title}, profile {chosen.name}: {escape(chosen.told())}", soft_wrap=True)
 
     def on_section(found: Evaluation, section: str) -> None:
         for case in found.cases(section):
@@ -138,6 +150,7 @@ def evaluate(
         found = run(
             given,
             out,
+            suite=suite,
             profile=chosen,
             sections=None if sections is None else _listed(sections),
             replications=replications,

@@ -1,9 +1,9 @@
-"""A scenario of RFC 7928 as data, and the network that it is on a profile."""
+"""A scenario of an evaluation as data, and the network that it is on a profile."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -76,11 +76,11 @@ def _no_rates(_profile: Profile) -> Rates:
 
 @dataclass(frozen=True)
 class Case:
-    """A scenario of the RFC.
+    """A scenario of RFC 7928, or of another source.
 
     Attributes:
         name: Unique, of letters, digits and `-`.
-        section: Of the RFC.
+        section: Of its source.
         title: What is tried, in words.
         flows: The groups of flows on a profile.
         judged: The measures by which disciplines are compared.
@@ -91,6 +91,8 @@ class Case:
         rates: Rate of the bottleneck from a time on, s and bits/s, where it varies.
         loses_together: Whether it is of interest which flows lose together.
         reverse_share: Rate of the way back over that of the bottleneck; None: the profile's.
+        links: What further links have of their own, by their names.
+        source: Where it comes from.
     """
 
     name: str
@@ -105,6 +107,8 @@ class Case:
     rates: Callable[[Profile], Rates] = _no_rates
     loses_together: bool = False
     reverse_share: float | None = None
+    links: Mapping[str, LinkSettings] = field(default_factory=dict)
+    source: str = "RFC 7928"
 
     def scenario(
         self, profile: Profile, fitted: Fitted, replication: int, seed: int
@@ -121,7 +125,7 @@ class Case:
         draw = np.random.default_rng([seed, replication, *self.name.encode()])
         phases = self.phases(profile)
         return NetworkScenario(
-            title=f"RFC 7928, {self.section}: {self.title}",
+            title=f"{self.source}, {self.section}: {self.title}",
             topology=self._topology(profile, draw),
             flows=list(self.flows(profile)),
             queue=Queue(limit=profile.buffer_packets),
@@ -165,7 +169,9 @@ class Case:
             own = {} if second is None else {SECOND_HOP: LinkSettings(discipline=second)}
             return {FIRST_HOP: slow, **own}
         rates = self.rates(p) or (_varying(p, draw) if p.varying else ())
-        found = {FORWARD: LinkSettings(rate=_steps(rates))} if rates else {}
+        found = dict(self.links)
+        if rates:
+            found[FORWARD] = LinkSettings(rate=_steps(rates))
         share = self.reverse_share
         back_bps = p.reverse_rate_bps if share is None else share * p.rate_bps
         if back_bps != p.rate_bps:

@@ -354,34 +354,3 @@ CASES: list[Case] = [
         )
     ),
 ]
-_BY_NAME = {case.name: case for case in CASES}
-SECTIONS = list(dict.fromkeys(case.section for case in CASES))
-
-
-def chosen_cases(sections: Sequence[str] | None) -> list[Case]:
-    """The cases of these sections of the RFC, in its order; all if None.
-
-    Args:
-        sections: Such as `6.2`, or `5` for all below it.
-
-    Raises:
-        SluiceError: If the RFC has no scenario in one.
-    """
-    if sections is None:
-        return CASES
-    for each in sections:
-        if not any(_is_in(case, each) for case in CASES):
-            raise SluiceError(
-                f"sections = {each}: RFC 7928 has no scenario there; there are "
-                f"{', '.join(SECTIONS)}"
-            )
-    return [case for case in CASES if any(_is_in(case, each) for each in sections)]
-
-
-def case_named(name: str) -> Case:
-    """The case of that name."""
-    return _BY_NAME[name]
-
-
-def _is_in(case: Case, section: str) -> bool:
-    return f"{case.section}.".startswith(f"{section}.")

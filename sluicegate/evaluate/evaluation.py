@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from sluicegate.estimate import Measure, student
 from sluicegate.evaluate.case import Case, Fitted
-from sluicegate.evaluate.choices import CHOICES
 from sluicegate.evaluate.measured import Measured
 from sluicegate.evaluate.plan import DROP_TAIL, Plan
 from sluicegate.evaluate.verdict import Comparison, compared
@@ -23,7 +22,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Disciplines on the scenarios of RFC 7928, finished or not.
+    """Disciplines on the scenarios of a suite, finished or not.
 
     Attributes:
         plan: What is run.
@@ -40,7 +39,7 @@ class Evaluation:
 
     @property
     def sections(self) -> list[str]:
-        """The sections of the RFC, in its order."""
+        """The sections of the suite, in its order."""
         return list(dict.fromkeys(case.section for case in self.plan.cases))
 
     def cases(self, section: str) -> list[Case]:
@@ -89,7 +88,7 @@ class Evaluation:
         It is the geometric mean over the cases and classes that judge by the measure.
 
         Args:
-            section: Of the RFC.
+            section: Of the suite.
             name: The discipline.
             other: The other one.
             measure: Without a class, such as `queueing_delay`.
@@ -185,7 +184,7 @@ class Evaluation:
             "disciplines": self.plan.names,
             "runs": len(self.plan.runs),
             "done": self.done,
-            "choices": [asdict(each) for each in CHOICES],
+            "choices": [asdict(each) for each in self.plan.suite.choices],
             "measures": self.frame().to_dicts(),
             "verdicts": self.verdicts(others).to_dicts(),
         }

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from sluicegate.evaluate import plots, words
 from sluicegate.evaluate.case import Case
-from sluicegate.evaluate.choices import CHOICES
 from sluicegate.evaluate.evaluation import Evaluation
 from sluicegate.evaluate.requirements import COST_HEADER, cost_rows, rows
 from sluicegate.evaluate.verdict import LEAST
@@ -14,7 +13,7 @@ from sluicegate.report.page import Page
 
 # sections whose distributions are shown, and those with a course in time
 _DISTRIBUTIONS = ("8.2.2", "8.2.3", "8.2.4", "9.1")
-_COURSES = ("8.2.5", "8.2.6")
+_COURSES = ("8.2.5", "8.2.6", "S2")
 _ROUND_TRIPS = "6.2"
 # beside those by which a case judges
 _ALSO = ("utilization", "loss_ratio")
@@ -29,7 +28,7 @@ def evaluation_page(found: Evaluation, others: Sequence[str]) -> Page:
     """
     plan = found.plan
     page = Page(
-        f"{', '.join(plan.judged)}: the scenarios of RFC 7928",
+        f"{', '.join(plan.judged)}: the scenarios of {plan.suite.title}",
         f"Profile {plan.profile.name}: {plan.profile.told()}; {plan.replications} replications",
     )
     if found.done < len(plan.runs):
@@ -40,13 +39,15 @@ def evaluation_page(found: Evaluation, others: Sequence[str]) -> Page:
     _in_short(page, found, others)
     for section in found.sections:
         _section(page, found, section, others)
-    page.section("What RFC 7928 asks for")
-    page.table(
-        ["requirement", "section", "weight", "here", "see"],
-        rows(found),
-        "Table 4 of section 13. Met: the scenario was run, beside drop-tail with the same buffer; "
-        "it says nothing of how well it went. Discuss: the facts are here, the words are yours.",
-    )
+    if plan.suite.requirements:
+        page.section("What RFC 7928 asks for")
+        page.table(
+            ["requirement", "section", "weight", "here", "see"],
+            rows(found),
+            "Table 4 of section 13. Met: the scenario was run, beside drop-tail with the same "
+            "buffer; it says nothing of how well it went. Discuss: the facts are here, the words "
+            "are yours.",
+        )
     page.section("What it costs, and what an operator can set")
     page.table(
         COST_HEADER,
@@ -54,10 +55,10 @@ def evaluation_page(found: Evaluation, others: Sequence[str]) -> Page:
         "Sections 11 and 12, from the headers. A tick is a timer. sluice aqm NAME explains each "
         "parameter; sluice stability says whether the queue oscillates, for AQMs that it knows.",
     )
-    page.section("What RFC 7928 leaves open")
+    page.section(f"What {plan.suite.title} leaves open")
     page.table(
         ["section", "open", "chosen here"],
-        [[each.section, each.open, each.chosen] for each in CHOICES],
+        [[each.section, each.open, each.chosen] for each in plan.suite.choices],
         f"The profile: {plan.profile.summary}.",
     )
     page.section("Data")
@@ -129,6 +130,8 @@ def _shown(found: Evaluation, case: Case) -> list[str]:
     more += ["goodput_ratio"] if "goodput_fairness" in case.judged else []
     more += ["synchronisation_ratio"] if case.loses_together else []
     classes = dict.fromkeys(each.rpartition(".")[0] for each in case.judged)
+    if case.source == "L4S":
+        more += ["mark_ratio", *(f"{each}.sojourn_p99" for each in plots.classes(case))]
     if case.section.startswith(("6", "4.5")):
         more += [f"{each}.loss_ratio" for each in classes if each]
     return more

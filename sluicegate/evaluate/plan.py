@@ -11,8 +11,8 @@ from typing import Any
 from sluicegate import _engine, store
 from sluicegate.errors import SluiceError
 from sluicegate.evaluate.case import Case, Fitted
-from sluicegate.evaluate.cases import chosen_cases
 from sluicegate.evaluate.profile import Profile
+from sluicegate.evaluate.suite import Suite
 from sluicegate.evaluate.work import Run
 from sluicegate.registry import Aqm
 from sluicegate.scenario import Discipline
@@ -37,13 +37,15 @@ class Plan:
     """All runs of an evaluation.
 
     Attributes:
+        suite: Where the scenarios come from.
         profile: The path.
         disciplines: Those that are compared, drop-tail first.
-        cases: The scenarios, in the order of the RFC.
+        cases: The scenarios, in the order of the suite.
         replications: Of each.
         seed: Of everything that is drawn.
     """
 
+    suite: Suite
     profile: Profile
     disciplines: Sequence[Discipline]
     cases: Sequence[Case]
@@ -53,6 +55,7 @@ class Plan:
     @classmethod
     def of(
         cls,
+        suite: Suite,
         profile: Profile,
         disciplines: Sequence[Discipline],
         sections: Sequence[str] | None,
@@ -62,8 +65,8 @@ class Plan:
         """Plan an evaluation; see `sluicegate.evaluate`.
 
         Raises:
-            SluiceError: If there is no discipline, if two have one name, if the RFC has no scenario
-                in a section, or if the number of replications is below 2.
+            SluiceError: If there is no discipline, if two have one name, if the suite has no
+                scenario in a section, or if the number of replications is below 2.
         """
         if not disciplines:
             raise SluiceError("disciplines must have one AQM at least")
@@ -75,7 +78,12 @@ class Plan:
         if count < 2:
             raise SluiceError(f"replications = {count} must be at least 2: intervals need two")
         plan = cls(
-            profile, [Discipline(aqm=DROP_TAIL), *given], chosen_cases(sections), count, seed
+            suite,
+            profile,
+            [Discipline(aqm=DROP_TAIL), *given],
+            suite.chosen(sections),
+            count,
+            seed,
         )
         for case in plan.cases:
             for name, fitted in plan.fitted[case.name].items():

@@ -63,7 +63,7 @@ def overview_figure(found: Evaluation, other: str) -> Figure:
     right.set_xlabel(f"goodput over that of {other}: right is better")
     left.set_yticks(rows, sections)
     left.invert_yaxis()
-    left.set_ylabel("section of RFC 7928")
+    left.set_ylabel(f"section of {found.plan.suite.title}")
     _finish(figure, axes)
     return figure
 

@@ -136,6 +136,16 @@ _ALL = [
         replications=5,
     ),
     Profile(
+        "l4s",
+        "l4s-tests (P. Heist, J. Morton, 2021), S1 and S6: 50 Mbit/s, 20 ms, 1000 packets, 60 s",
+        rate_bps=50e6,
+        reverse_rate_bps=50e6,
+        rtt_s=0.02,
+        buffer_s=0.24,
+        duration_s=60.0,
+        replications=5,
+    ),
+    Profile(
         "ns3",
         "the settings of ns-3's aqm-eval-suite: 45 packets of 750 bytes, 2 / 5 / 7 flows",
         rate_bps=1e6,

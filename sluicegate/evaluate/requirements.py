@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from sluicegate.evaluate.evaluation import Evaluation
 from sluicegate.registry import Aqm
+
+if TYPE_CHECKING:
+    # evaluations know suites, and these the requirements
+    from sluicegate.evaluate.evaluation import Evaluation
 
 State = Literal["met", "not met", "discuss"]
 
@@ -69,7 +72,7 @@ def rows(found: Evaluation) -> list[list[str]]:
             state(found, each),
             " and ".join(f"section {section}" for section in each.cases) or "What it costs",
         ]
-        for each in REQUIREMENTS
+        for each in found.plan.suite.requirements
     ]
 
 

@@ -17,6 +17,7 @@ from sluicegate.evaluate.measured import Measured
 from sluicegate.evaluate.plan import EvaluationFolder, Plan
 from sluicegate.evaluate.profile import Profile
 from sluicegate.evaluate.profile import profile as profile_named
+from sluicegate.evaluate.suite import RFC7928, Suite
 from sluicegate.evaluate.work import Replications, Run
 from sluicegate.scenario import Discipline
 from sluicegate.sweeps.folder import Writer
@@ -44,7 +45,8 @@ def evaluate(
     disciplines: Sequence[str | Discipline],
     out: str | PathLike[str],
     *,
-    profile: str | Profile = "default",
+    suite: Suite = RFC7928,
+    profile: str | Profile | None = None,
     sections: Sequence[str] | None = None,
     replications: int | None = None,
     seed: int = 1,
@@ -54,7 +56,7 @@ def evaluate(
     watch: Watch | None = None,
     on_section: Callable[[Evaluation, str], None] | None = None,
 ) -> Evaluation:
-    """Judge disciplines by the scenarios of RFC 7928, beside drop-tail with the same buffer.
+    """Judge disciplines by the scenarios of RFC 7928 or L4S, beside drop-tail with the same buffer.
 
     What the results folder has is not run again: after any end, the same call goes on, and other
     disciplines, sections or more replications are added. Results do not depend on who makes them.
@@ -62,8 +64,10 @@ def evaluate(
     Args:
         disciplines: AQMs by name, or disciplines.
         out: The results folder: a path, or a URL that fsspec knows.
-        profile: The path on which they are judged; see `sluicegate.evaluate.PROFILES`.
-        sections: Of the RFC, such as `6.2`, or `5` for all below it; all if None.
+        suite: The scenarios: `RFC7928` or `L4S`.
+        profile: The path on which they are judged, see `sluicegate.evaluate.PROFILES`; that of the
+            suite if None.
+        sections: Of the suite, such as `6.2`, or `5` for all below it; all if None.
         replications: Of each scenario; those of the profile if None.
         seed: Of everything that is drawn; all disciplines see the same.
         workers: Processes that make the runs; all cores if None.
@@ -85,9 +89,10 @@ def evaluate(
     number, of = shard
     if not 1 <= number <= of:
         raise SluiceError(f"shard = {number}/{of} must be k/n with k from 1 to n")
-    chosen = profile_named(profile) if isinstance(profile, str) else profile
+    named = suite.profile if profile is None else profile
+    chosen = profile_named(named) if isinstance(named, str) else named
     given = [Discipline(aqm=each) if isinstance(each, str) else each for each in disciplines]
-    plan = Plan.of(chosen, given, sections, replications, seed)
+    plan = Plan.of(suite, chosen, given, sections, replications, seed)
     folder = EvaluationFolder(out)
     folder.check(plan.about())
     folder.repair()

@@ -12,9 +12,9 @@ from typing import Any
 from sluicegate import store
 from sluicegate.errors import InterruptError
 from sluicegate.evaluate.case import Fitted
-from sluicegate.evaluate.cases import case_named
 from sluicegate.evaluate.measured import measured
 from sluicegate.evaluate.profile import Profile
+from sluicegate.evaluate.suite import case_named
 from sluicegate.sweeps.work import Done, Work
 from sluicegate.worlds.network.simulate import simulate
 

@@ -1,0 +1,70 @@
+"""Suites: the scenarios of RFC 7928, and those of L4S."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sluicegate.errors import SluiceError
+from sluicegate.evaluate.case import Case
+from sluicegate.evaluate.cases import CASES
+from sluicegate.evaluate.choices import CHOICES, Choice
+from sluicegate.evaluate.l4s import L4S_CASES, L4S_CHOICES
+from sluicegate.evaluate.requirements import REQUIREMENTS, Requirement
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Scenarios that are judged together.
+
+    Attributes:
+        title: Where they come from.
+        profile: Name of the path on which they are judged if no other is given.
+        cases: The scenarios, in their order.
+        choices: What their source leaves open.
+        requirements: What it asks for; empty: it has no such list.
+    """
+
+    title: str
+    profile: str
+    cases: Sequence[Case]
+    choices: Sequence[Choice]
+    requirements: Sequence[Requirement]
+
+    @property
+    def sections(self) -> list[str]:
+        """Its sections, in their order."""
+        return list(dict.fromkeys(case.section for case in self.cases))
+
+    def chosen(self, sections: Sequence[str] | None) -> Sequence[Case]:
+        """The cases of these sections; all if None.
+
+        Args:
+            sections: Such as `6.2`, or `5` for all below it.
+
+        Raises:
+            SluiceError: If there is no scenario in one.
+        """
+        if sections is None:
+            return self.cases
+        for each in sections:
+            if not any(_is_in(case, each) for case in self.cases):
+                raise SluiceError(
+                    f"sections = {each}: {self.title} has no scenario there; there are "
+                    f"{', '.join(self.sections)}"
+                )
+        return [case for case in self.cases if any(_is_in(case, each) for each in sections)]
+
+
+def _is_in(case: Case, section: str) -> bool:
+    return f"{case.section}.".startswith(f"{section}.")
+
+
+RFC7928 = Suite("RFC 7928", "default", CASES, CHOICES, REQUIREMENTS)
+L4S = Suite("L4S", "l4s", L4S_CASES, L4S_CHOICES, ())
+_BY_NAME = {case.name: case for suite in (RFC7928, L4S) for case in suite.cases}
+
+
+def case_named(name: str) -> Case:
+    """The case of that name."""
+    return _BY_NAME[name]
