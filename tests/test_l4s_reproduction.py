@@ -5,7 +5,7 @@ import pytest
 from sluicegate import papers
 from sluicegate.errors import SluiceError
 from sluicegate.papers.comparison import Row
-from sluicegate.papers.l4s import l4s_tests, l4steam, pam2025
+from sluicegate.papers.l4s import l4s_bursts, l4s_tests, l4steam, pam2025
 
 ONE = {
     "setting": "cubic_ecn",
@@ -95,6 +95,36 @@ def test_bleached_flows_have_no_ecn(folder):
     (case,) = l4s_tests.cases(folder(l4s_tests.S6, S6))
     assert [flows.tcp.ecn for flows in case.scenario.flows] == [True, False]
     assert case.scenario.warm_up_s == 18
+    # theirs of 2020-08
+    assert case.scenario.flows[0].tcp.congestion_control == "prague_2020"
+
+
+def test_bursts_and_calls_come_before_the_queue(folder):
+    bursty = dict.fromkeys(("t_start_s", "t_end_s"), "") | {
+        "rate_mbit": "20",
+        "base_rtt_ms": "7",
+        "cc": "Prague",
+        "qdisc": "DualPI2",
+        "step_thresh": "5ms",
+        "goodput_mbit": "18",
+        "goodput_kind": "mean of the run",
+    }
+    call = {
+        "cc": "CUBIC",
+        "qdisc": "Codel",
+        "skype": "yes",
+        "t_start_s": "2",
+        "t_end_s": "120",
+        "state": "steady",
+        "goodput_mbit": "15",
+    }
+    folder(l4s_bursts.BURSTY, bursty, bursty | {"cc": "BBR2"})
+    first, second = l4s_bursts.cases(folder(l4s_bursts.SKYPE, call))
+    assert first.scenario.disciplines[0].params == {"step": 0.005}
+    assert first.scenario.links["client0 -> left"].wire.bursts.packets == 16
+    tcp, skype = second.scenario.flows
+    assert (tcp.tcp.congestion_control, skype.rate_bps, skype.ect1) == ("cubic", 1.8e6, False)
+    assert "client1 -> left" in second.scenario.links
 
 
 def test_a_load_has_its_codepoints(folder):

@@ -151,6 +151,7 @@ def scenario(
     duration_s: float,
     warm_up_s: float,
     replications: int,
+    links: Mapping[str, Any] | None = None,
 ) -> NetworkScenario:
     """Flows of different round trips share a link, behind a shaper that counts Ethernet headers."""
     ways_s = [each / 2 for each in rtts_s]
@@ -167,6 +168,7 @@ def scenario(
             },
             "flows": list(flows),
             "queue": dict(queue),
+            "links": dict(links or {}),
             "disciplines": [dict(discipline)],
             "duration_s": duration_s,
             "warm_up_s": warm_up_s,

@@ -34,6 +34,7 @@ _S6: Mapping[str, tuple[Discipline, int]] = {
     "pie": (pie(ecn=True), 1000),
     "pie(100p/5ms)": (pie(ecn=True, target=0.005, t_update=0.032), 100),
 }
+_CONTROLS = {"prague": "prague_2020"}
 _LENGTHS_S = {"s1": (178.0, 60.0), "s6": (58.0, 40.0)}
 
 
@@ -58,7 +59,7 @@ def _case(row: Mapping[str, str], discipline: Discipline, limit: int) -> Case:
     flows = [
         tcp(
             f"flow{place + 1}",
-            controls[place],
+            _CONTROLS.get(controls[place], controls[place]),
             ecn=ecn[place],
             offload=False,
             source=f"client{place}",

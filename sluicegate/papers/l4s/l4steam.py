@@ -95,7 +95,7 @@ def rerun(folder: Path) -> Iterator[Case]:
         rtt_s, until_s = float(found[2]) / 1e3, number(row, "length_s") - _BEFORE_END_S
         flows = [
             tcp("cubic", "cubic", ecn=True, offload=False),
-            tcp("prague", "prague", ecn=True, offload=False, start_s=_PRAGUE_AFTER_S),
+            tcp("prague", "prague_2020", ecn=True, offload=False, start_s=_PRAGUE_AFTER_S),
         ]
         figures = [
             figure(row, "CUBIC, Mbit/s", "rate1_mbit", goodput("cubic")),
@@ -137,7 +137,7 @@ def overload(folder: Path) -> Iterator[Case]:
         # 0 % has no weight at all in the qdisc; the least share that we have is as small
         share = max(number(row, "classic_protection_pct") / 100, 0.001)
         flows = [
-            tcp("prague", "prague", ecn=True, offload=False),
+            tcp("prague", "prague_2020", ecn=True, offload=False),
             tcp("cubic", "cubic", ecn=False, offload=False),
             *(
                 {

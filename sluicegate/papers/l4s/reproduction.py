@@ -11,7 +11,7 @@ from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure
 from sluicegate.papers.campaign import Campaign
 from sluicegate.papers.comparison import Reproduction, Row
-from sluicegate.papers.l4s import l4s_tests, l4steam, pam2025
+from sluicegate.papers.l4s import l4s_bursts, l4s_tests, l4steam, pam2025
 from sluicegate.papers.l4s.case import Case
 from sluicegate.worlds import Watch
 from sluicegate.worlds.network.record import NetworkRecord
@@ -27,6 +27,7 @@ _SETS: Sequence[Callable[[Path], Iterator[Case]]] = (
     l4steam.rerun,
     l4steam.overload,
     l4s_tests.cases,
+    l4s_bursts.cases,
 )
 TABLES = (
     pam2025.ONE,
@@ -36,6 +37,8 @@ TABLES = (
     l4steam.OVERLOAD,
     l4s_tests.S1,
     l4s_tests.S6,
+    l4s_bursts.BURSTY,
+    l4s_bursts.SKYPE,
 )
 _SPREAD = (
     "Published: the mean, and ± the standard deviation over the trials where there were several. "
@@ -44,9 +47,13 @@ _SPREAD = (
 )
 _CHOICES = (
     "Prague is module version 0.7, with independence of the round trip below 25 ms. That of "
-    "2020-04 and of 2020-08 (the re-run, overload, l4s-tests) had none: with round trips below "
-    "25 ms it was stronger than ours. The fallback to classic marks, on in the re-run, is left "
-    "out, and so are the re-run's queues before which it matters.",
+    "2020-04 and of 2020-08 (the re-run, overload, S1 and S6 of l4s-tests) had none, and has none "
+    "here: prague_2020. The fallback to classic marks, on in the re-run, is left out, and so are "
+    "the re-run's queues before which it matters.",
+    "Bursty links are imitated as their authors do elsewhere (S2): slots 0.8 to 5 ms apart, of at "
+    "most 16 packets, before the queue. What their radio did is not stated. Skype is 30 frames a "
+    "second of packets of 1200 bytes at the stated rate; their frames are not stated, either. "
+    "Their table of video services is left out: it does not say how these services send.",
     "Left out, too: qdiscs that mark at a threshold only packets with ECT(1), fq with a threshold, "
     "BBRv2, BBRv3 that answers marks, RED whose thresholds tc chose, cnq_codel_af, and the parts "
     "of the re-run in which links vary.",
