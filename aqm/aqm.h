@@ -14,7 +14,8 @@
  *   4. struct X_state  what changes: no pointers, fixed size, valid when zeroed;
  *   5. `enum aqm_verdict X_arrive(state, config, view)` for every packet, before it
  *      joins the queue;
- *   6. if it needs them, each with the macro that makes a function for the class from it:
+ *   6. if it needs them, each with the macro that makes a function for the class from it, and
+ *      with that function named in AQM_CLASS, as in `.depart = X_depart_any`:
  *      X_depart(state, config, view)        when a packet leaves the queue (AQM_DEPART)
  *      X_tick(state, config, view)          every X_tick_interval_ns      (AQM_TICK)
  *      X_drop_probability(config, average)  its drop function, Q31.32 (AQM_DROP_FUNCTION)

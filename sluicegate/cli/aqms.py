@@ -113,6 +113,7 @@ def _print_head(screen: Console, chosen: Aqm) -> None:
     screen.print(f"{escape(of.summary)} ({escape(of.source)})")
     if of.base is not None:
         screen.print(f"{of.name} is {of.base} with defaults of its own.")
+    screen.print(f"called at: {', '.join(of.functions)}")
 
 
 def _print_parameters(screen: Console, chosen: Aqm) -> None:

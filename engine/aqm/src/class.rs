@@ -11,7 +11,7 @@ use crate::{
     ffi::CClass,
     guard::Guard,
     nearest::nearest,
-    params::{Param, ParamError, Scale, Value},
+    params::{KINDS, Param, ParamError, Scale, Value},
 };
 
 /// An AQM, a scheduler or a coupled discipline as its header describes it.
@@ -97,8 +97,12 @@ unsafe fn read_params(name: &str, entry: &CClass, code: &CClass) -> Result<Vec<P
     unsafe {
         for row in table(code.params, code.params_count) {
             let (param, kind) = (text(row.name), text(row.kind));
-            let scale = Scale::parse(&kind)
-                .ok_or_else(|| refuse(&param, &format!("{kind} is not a kind of parameter")))?;
+            let scale = Scale::parse(&kind).ok_or_else(|| {
+                refuse(
+                    &param,
+                    &format!("{kind} is not a kind of parameter: {KINDS}"),
+                )
+            })?;
             params.push(Param {
                 name: param,
                 scale,

@@ -12,6 +12,7 @@ use std::{
 use crate::{
     HEADERS,
     class::{Class, LoadError},
+    forgotten::forgotten,
     guard,
     library::read_library,
     program::{self, Ended},
@@ -165,6 +166,9 @@ fn build(name: &str, text: &str) -> Result<&'static Class, LoadError> {
     // SAFETY: runs the user's own code, as the user asks.
     let mut class = unsafe { read_library(&folder.path().join("user.so")) }
         .map_err(|LoadError(what)| of_header(what))?;
+    if let Some(what) = forgotten(name, text, class.code) {
+        return Err(of_header(what));
+    }
     trial.run(&class).map_err(of_header)?;
     class.header = Some(text.to_owned());
     Ok(Box::leak(Box::new(class)))
@@ -187,6 +191,9 @@ fn object(name: &str, folder: &Path) -> Result<(), LoadError> {
                 "{said}\nAn AQM uses no floating point: fixed.h has the arithmetic."
             )))
         }
+        Err(LoadError(said)) if said.contains(&format!("{name}_class")) => Err(LoadError(format!(
+            "{said}\nThe header of an AQM of this name ends with AQM_CLASS({name}, ...)."
+        ))),
         Err(LoadError(said)) if said.contains("qualifier") => Err(LoadError(format!(
             "{said}\nAn AQM changes nothing but its struct {name}_state: its config and the view \
              are const."

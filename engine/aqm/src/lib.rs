@@ -11,6 +11,8 @@ mod discipline;
 mod faults;
 #[path = "../../../aqm/aqm.rs"]
 mod ffi;
+#[cfg(unix)]
+mod forgotten;
 #[cfg_attr(not(unix), path = "elsewhere/guard.rs")]
 mod guard;
 #[cfg(unix)]

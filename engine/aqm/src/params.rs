@@ -30,6 +30,10 @@ pub enum Scale {
     Choice(Vec<String>),
 }
 
+/// The kinds that a header may name.
+pub(crate) const KINDS: &str =
+    "there are PACKETS, RATIO, GAIN, SECONDS, RATE, COUNT, BYTES, SWITCH and CHOICE(a|b|c)";
+
 impl Scale {
     pub(crate) fn parse(kind: &str) -> Option<Self> {
         Some(match kind {

@@ -583,3 +583,55 @@ fn the_same_text_is_tried_once() {
     let class = compile(&path).unwrap();
     assert!(std::ptr::eq(compile(&path).unwrap(), class));
 }
+
+#[test]
+fn a_function_that_the_class_does_not_name_is_told() {
+    if !has_compiler() {
+        return;
+    }
+    for (function, left_out, entry) in [
+        (
+            "depart",
+            ".depart = step_depart_any, ",
+            ".depart = step_depart_any",
+        ),
+        (
+            "occupancy",
+            ".occupancy = step_occupancy_any, ",
+            ".occupancy = step_occupancy_any",
+        ),
+        (
+            "tick",
+            ".tick = step_tick_any,\n\t.tick_interval_ns = step_tick_interval_any, ",
+            ".tick = step_tick_any, .tick_interval_ns = step_tick_interval_any",
+        ),
+    ] {
+        let macro_line = format!("AQM_{}(step)\n", function.to_uppercase());
+        let unnamed = STEP.replacen(left_out, "", 1);
+        assert_ne!(unnamed, STEP, "{function}");
+        // with the macro, and without it
+        for header in [unnamed.replacen(&macro_line, "", 1), unnamed] {
+            let said =
+                said_of(&header, "class", "").unwrap_or_else(|| panic!("{function} was taken"));
+            let words = format!(
+                "step.h: defines step_{function}, which nothing would call: AQM_CLASS does not \
+                 name it. Write AQM_{}(step) before AQM_CLASS, and in it {entry}",
+                function.to_uppercase()
+            );
+            assert_eq!(said, words);
+        }
+    }
+}
+
+#[test]
+fn a_header_of_another_name_says_how_it_ends() {
+    if !has_compiler() {
+        return;
+    }
+    let other = STEP.replace("AQM_CLASS(step,", "AQM_CLASS(stop,");
+    let said = said_of(&other, "class", "").unwrap();
+    assert!(
+        said.ends_with("The header of an AQM of this name ends with AQM_CLASS(step, ...)."),
+        "{said}"
+    );
+}

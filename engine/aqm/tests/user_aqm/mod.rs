@@ -183,7 +183,8 @@ fn malformed_descriptors_are_refused() {
         (
             "PACKETS, 20",
             "LITRES, 20",
-            "integrator.wanted: LITRES is not a kind of parameter",
+            "integrator.wanted: LITRES is not a kind of parameter: there are PACKETS, RATIO, GAIN, \
+             SECONDS, RATE, COUNT, BYTES, SWITCH and CHOICE(a|b|c)",
         ),
         (
             "PACKETS, 20, 0, 1e6",
