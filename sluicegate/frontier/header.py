@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sluicegate.errors import SluiceError
 from sluicegate.files import write_whole
+from sluicegate.frontier.integer import SEEN, IntegerNetwork
 from sluicegate.frontier.policy import Policy
 
 FloatArray = NDArray[np.float64]
@@ -23,7 +24,11 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def write_header(
-    path: str | PathLike[str], policy: Policy, title: str, *, slot_ns: int = 1_000_000
+    path: str | PathLike[str],
+    policy: Policy | IntegerNetwork,
+    title: str,
+    *,
+    slot_ns: int = 1_000_000,
 ) -> None:
     """Write a policy as a header.
 
@@ -31,8 +36,8 @@ def write_header(
         path: The file; its name is the name of the AQM.
         policy: What it does.
         title: What it is optimal for, one line.
-        slot_ns: A slot on the AQM's clock, which a policy by age needs; a millisecond where a
-            scenario does not say.
+        slot_ns: A slot on the AQM's clock, which a policy by age and a network need; a millisecond
+            where a scenario does not say.
 
     Raises:
         SluiceError: If the file's name is no name of an AQM.
@@ -56,7 +61,7 @@ def header_name(path: Path) -> str:
     return path.stem
 
 
-def header_text(name: str, policy: Policy, title: str, slot_ns: int) -> str:
+def header_text(name: str, policy: Policy | IntegerNetwork, title: str, slot_ns: int) -> str:
     """The text of a header.
 
     Args:
@@ -67,6 +72,8 @@ def header_text(name: str, policy: Policy, title: str, slot_ns: int) -> str:
     """
     told = str(policy)[0].upper() + str(policy)[1:] + "."
     words = {"name": name, "NAME": name.upper(), "title": title, "told": told}
+    if isinstance(policy, IntegerNetwork):
+        return _template("network").substitute(words, **_layers(name, policy), slot_ns=slot_ns)
     if policy.sees == "age":
         return _template("age").substitute(words, **_table(policy.drops), slot_ns=slot_ns)
     if policy.drops.ndim == 2:
@@ -101,6 +108,43 @@ _SECOND = {
 def _table(drops: FloatArray) -> dict[str, Any]:
     """The numbers of a row, in steps of 2^-32."""
     return {"count": len(drops), "rows": "\n".join(f"\t{round(p * _ONE)}LL," for p in drops)}
+
+
+def _layers(name: str, network: IntegerNetwork) -> dict[str, str]:
+    """A network's tables, and the lines that compute its units."""
+    tables, declared, hidden = [], [], []
+    inputs, width, last = "seen", SEEN, len(network.weights) - 1
+    for number, (weights, biases) in enumerate(zip(network.weights, network.biases, strict=True)):
+        rows = [", ".join(map(str, row)) for row in weights]
+        tables.append(_array("int", f"{name}_weights_{number}", weights.size, rows))
+        offsets = [f"{bias}LL" for bias in biases]
+        tables.append(_array("s64", f"{name}_biases_{number}", len(biases), offsets))
+        unit = (
+            f"{name}_unit({name}_weights_{number} + {{0}} * {width}, "
+            f"{name}_biases_{number}[{{0}}], {inputs}, {width})"
+        )
+        if number == last:
+            break
+        declared.append(f"\tint hidden_{number}[{len(biases)}];\n")
+        hidden.append(
+            f"\tfor (u = 0; u < {len(biases)}; u++)\n"
+            f"\t\thidden_{number}[u] = {name}_rectified({unit.format('u')});\n"
+        )
+        inputs, width = f"hidden_{number}", len(biases)
+    if hidden:
+        declared.append("\tu32 u;\n")
+    return {
+        "layers": "\n".join(tables),
+        "declared": "".join(declared),
+        "hidden": "".join(hidden),
+        "admit": unit.format(0),
+        "drop": unit.format(1),
+    }
+
+
+def _array(kind: str, name: str, size: int, lines: list[str]) -> str:
+    body = "\n".join(f"\t{line}," for line in lines)
+    return f"static const {kind} {name}[{size}] = {{\n{body}\n}};\n"
 
 
 def _template(name: str) -> Template:
