@@ -17,6 +17,8 @@ from sluicegate.evaluate.requirements import REQUIREMENTS, state
 from sluicegate.evaluate.run import known
 from sluicegate.evaluate.suite import L4S, RFC7928, case_named
 from sluicegate.evaluate.verdict import compared, together
+from sluicegate.evaluate.words import case_lines
+from sluicegate.testbed.check import missing, needs
 
 DROP_TAIL, CODEL = sg.Discipline(aqm="drop_tail"), sg.Discipline(aqm="codel")
 # a short path: runs of milliseconds
@@ -312,7 +314,7 @@ def test_the_same_command_makes_nothing_again_and_other_aqms_are_added(sixth, mo
     asked = []
     monkeypatch.setattr(
         "sluicegate.evaluate.run.Replications",
-        lambda profile, seed, runs: asked.extend(runs) or Made(profile, seed, runs),
+        lambda profile, seed, world, runs: asked.extend(runs) or Made(profile, seed, world, runs),
     )
     from sluicegate.evaluate.work import Replications as Made
 
@@ -395,6 +397,38 @@ def test_what_makes_no_sense_is_refused(tmp_path, disciplines, changed, message)
     with pytest.raises(SluiceError, match=message):
         evaluate(disciplines, tmp_path / "out", **{"profile": BRIEF, **changed})
     assert not (tmp_path / "out").exists()
+
+
+# ------------------------------------------------------------ other worlds
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(missing(needs())), reason="no gate here")
+def test_the_gate_does_what_it_can_and_says_what_it_leaves_out(tmp_path):
+    profile = replace(BRIEF, duration_s=2.0, warm_up_s=0.5, replications=2)
+    given = {"profile": profile, "world": "gate"}
+    found = evaluate(["drop_tail"], tmp_path, sections=["5.1.1", "8.2.6"], **given)
+    case, varying = case_named("5-1-1"), case_named("8-2-6-slow")
+    (why,) = case_lines(found, varying, [])
+    assert why.startswith('drop_tail: not run, gate: links."left -> right".rate must be left out')
+    assert found.done == 2
+    assert not found.was_run("8.2.6")
+    # real packets: all that crosses is the goodput of the flow, and it waits in the one queue
+    goodput = found.values(case, "drop_tail", "bulk.goodput_bps")
+    assert (0.5 * profile.rate_bps < goodput).all()
+    assert (goodput < profile.rate_bps).all()
+    delay = found.values(case, "drop_tail", "bulk.queueing_delay")
+    assert (delay == found.values(case, "drop_tail", "sojourn_mean")).all()
+    states = {each.section: state(found, each) for each in REQUIREMENTS}
+    assert states["8.2.6"] == "not met"
+    assert "World gate" in found.notes()[-1]
+    with pytest.raises(SluiceError, match=r"there is nothing to run: gate: links"):
+        evaluate(["drop_tail"], tmp_path / "none", sections=["8.2.6"], **given)
+
+
+def test_worlds_without_networks_are_refused(tmp_path):
+    with pytest.raises(SluiceError, match="world = slotted must be one of network, gate, kernel"):
+        evaluate(["codel"], tmp_path, world="slotted")
 
 
 # ------------------------------------------------------------ outputs

@@ -53,6 +53,14 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
+    world: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Where the runs are made: network, gate (a real router, in real time), or kernel "
+            "(a Linux in virtual time). Scenarios that a world cannot do are left out.",
+        ),
+    ] = "network",
     sections: Annotated[
         str | None,
         typer.Option(
@@ -152,6 +160,7 @@ def evaluate(
             out,
             suite=suite,
             profile=chosen,
+            world=world,
             sections=None if sections is None else _listed(sections),
             replications=replications,
             seed=seed,

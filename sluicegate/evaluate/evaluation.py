@@ -15,9 +15,15 @@ from sluicegate.evaluate.case import Case, Fitted
 from sluicegate.evaluate.measured import Measured
 from sluicegate.evaluate.plan import DROP_TAIL, Plan
 from sluicegate.evaluate.verdict import Comparison, compared
+from sluicegate.evaluate.work import NETWORK
 from sluicegate.measures.ellipse import Ellipse, ellipse
 
 FloatArray = NDArray[np.float64]
+
+_REAL = (
+    "World {}: TCP is that of a Linux, and a router does not count by class. Goodputs of classes "
+    "are of the whole run, and their queueing delay is that of the queue, where there is one."
+)
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,11 @@ class Evaluation:
         """Whether all runs of a section are there."""
         names = {case.name for case in self.cases(section)}
         return all(run.identity in self.runs for run in self.plan.runs if run.case in names)
+
+    def was_run(self, section: str) -> bool:
+        """Whether there are runs of a section: a world may not be able to do its scenarios."""
+        names = {case.name for case in self.cases(section)}
+        return any(run.case in names for run in self.plan.runs)
 
     def measured(self, case: Case, name: str) -> list[Measured]:
         """What was measured in the replications of a discipline, those that are there."""
@@ -121,6 +132,8 @@ class Evaluation:
             if isinstance(fitted, Fitted):
                 scenario = case.scenario(plan.profile, fitted, 0, plan.seed)
                 told |= dict.fromkeys(scenario.notes())
+        if plan.world != NETWORK:
+            told[_REAL.format(plan.world)] = None
         return list(told)
 
     def frame(self) -> pl.DataFrame:
@@ -180,6 +193,7 @@ class Evaluation:
         return {
             "profile": asdict(self.plan.profile),
             "seed": self.plan.seed,
+            "world": self.plan.world,
             "replications": self.plan.replications,
             "disciplines": self.plan.names,
             "runs": len(self.plan.runs),

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from sluicegate.evaluate.case import Case, Phase
 from sluicegate.evaluate.profile import Profile
+from sluicegate.evaluate.uncounted import of_flows
 from sluicegate.measures import fairness
 from sluicegate.measures.synchronisation import synchronisation_ratio
 from sluicegate.measures.voice import BPL_CONCEALED, mean_opinion_score
+from sluicegate.scenario import Discipline
 from sluicegate.worlds.network.record import NetworkRecord
 
 FloatArray = NDArray[np.float64]
@@ -47,13 +49,18 @@ class Measured:
 
 
 def measured(
-    case: Case, profile: Profile, record: NetworkRecord, decisions: Path | None = None
+    case: Case,
+    profile: Profile,
+    discipline: Discipline,
+    record: NetworkRecord,
+    decisions: Path | None = None,
 ) -> Measured:
     """What is kept of a record with one replication.
 
     Args:
         case: What was run.
         profile: On what path.
+        discipline: Which was judged.
         record: Of the run.
         decisions: Its decision log, for which flows lost together.
     """
@@ -61,6 +68,8 @@ def measured(
     names = list(dict.fromkeys(each.label for each in case.flows(profile)))
     for name in names:
         values |= _of_class(record, str(name))
+    if f"{names[0]}.goodput_bps" not in record.measures:
+        values |= of_flows(record, case.flows(profile), discipline)
     goodputs = np.array([values.get(f"{name}.goodput_bps", math.nan) for name in names])
     values["goodput_bps"] = float(goodputs.sum())
     if len(names) == 2:

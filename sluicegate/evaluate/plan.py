@@ -13,10 +13,11 @@ from sluicegate.errors import SluiceError
 from sluicegate.evaluate.case import Case, Fitted
 from sluicegate.evaluate.profile import Profile
 from sluicegate.evaluate.suite import Suite
-from sluicegate.evaluate.work import Run
+from sluicegate.evaluate.work import NETWORK, Run
 from sluicegate.registry import Aqm
 from sluicegate.scenario import Discipline
 from sluicegate.sweeps.folder import FORMAT, Folder
+from sluicegate.worlds import world as world_class
 from sluicegate.worlds.network.simulate import describe, identity
 
 # what RFC 7928 compares everything with
@@ -43,6 +44,7 @@ class Plan:
         cases: The scenarios, in the order of the suite.
         replications: Of each.
         seed: Of everything that is drawn.
+        world: In which they are made; scenarios that it cannot do are left out.
     """
 
     suite: Suite
@@ -51,6 +53,7 @@ class Plan:
     cases: Sequence[Case]
     replications: int
     seed: int
+    world: str = NETWORK
 
     @classmethod
     def of(
@@ -61,12 +64,14 @@ class Plan:
         sections: Sequence[str] | None,
         replications: int | None,
         seed: int,
+        world: str = NETWORK,
     ) -> Plan:
         """Plan an evaluation; see `sluicegate.evaluate`.
 
         Raises:
             SluiceError: If there is no discipline, if two have one name, if the suite has no
-                scenario in a section, or if the number of replications is below 2.
+                scenario in a section, if the number of replications is below 2, or if the world can
+                do nothing of it.
         """
         if not disciplines:
             raise SluiceError("disciplines must have one AQM at least")
@@ -84,11 +89,15 @@ class Plan:
             suite.chosen(sections),
             count,
             seed,
+            world,
         )
         for case in plan.cases:
             for name, fitted in plan.fitted[case.name].items():
                 if isinstance(fitted, Fitted):
                     plan._check(case, name, fitted)
+        if not plan.runs:
+            reasons = (why for by_name in plan.fitted.values() for why in by_name.values())
+            raise SluiceError(f"there is nothing to run: {next(reasons)}")
         return plan
 
     def _check(self, case: Case, name: str, fitted: Fitted) -> None:
@@ -116,9 +125,20 @@ class Plan:
     def fitted(self) -> dict[str, dict[str, Fitted | str]]:
         """By case and name, the discipline as the case has it, or why it has none."""
         return {
-            case.name: {each.name: case.fitted(each) for each in self.disciplines}
+            case.name: {each.name: self._fitted(case, each) for each in self.disciplines}
             for case in self.cases
         }
+
+    def _fitted(self, case: Case, discipline: Discipline) -> Fitted | str:
+        fitted = case.fitted(discipline)
+        if self.world == NETWORK or not isinstance(fitted, Fitted):
+            return fitted
+        scenario = case.scenario(self.profile, fitted, 0, self.seed)
+        try:
+            world_class(self.world)().check(scenario, fitted.discipline)
+        except SluiceError as error:
+            return f"{self.world}: {str(error).splitlines()[0]}"
+        return fitted
 
     @cached_property
     def runs(self) -> list[Run]:
@@ -143,7 +163,7 @@ class Plan:
         scenario = case.scenario(self.profile, fitted, replication, self.seed)
         described = describe(scenario, fitted.discipline)
         # what is read of a run depends on the case
-        key = identity({**described, "case": case.name})
+        key = identity({**described, "case": case.name, "world": self.world})
         return Run(key, case.name, name, fitted, replication)
 
     def about(self) -> dict[str, Any]:

@@ -57,7 +57,9 @@ def state(found: Evaluation, requirement: Requirement) -> State:
     What the RFC asks to be discussed is `discuss`: the page has the facts, its reader the words.
     """
     complete = [each for each in requirement.cases if each in found.sections]
-    if len(complete) < len(requirement.cases) or not all(map(found.is_complete, complete)):
+    if len(complete) < len(requirement.cases) or not all(
+        found.was_run(each) and found.is_complete(each) for each in complete
+    ):
         return "not met"
     return "discuss" if "discussed" in requirement.weight else "met"
 

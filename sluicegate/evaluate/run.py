@@ -18,13 +18,16 @@ from sluicegate.evaluate.plan import EvaluationFolder, Plan
 from sluicegate.evaluate.profile import Profile
 from sluicegate.evaluate.profile import profile as profile_named
 from sluicegate.evaluate.suite import RFC7928, Suite
-from sluicegate.evaluate.work import Replications, Run
+from sluicegate.evaluate.work import NETWORK, Replications, Run
 from sluicegate.scenario import Discipline
 from sluicegate.sweeps.folder import Writer
 from sluicegate.sweeps.workers import Workers, here_or_beside, made, on_cluster
 from sluicegate.threads import check_threads, cores
 from sluicegate.worlds import Watch
+from sluicegate.worlds import world as world_class
 
+# those that take networks
+_WORLDS = (NETWORK, "gate", "kernel", "twin")
 # about how long a job is
 _JOB_S = 0.5
 _MOST_RUNS = 64
@@ -47,6 +50,7 @@ def evaluate(
     *,
     suite: Suite = RFC7928,
     profile: str | Profile | None = None,
+    world: str = NETWORK,
     sections: Sequence[str] | None = None,
     replications: int | None = None,
     seed: int = 1,
@@ -67,6 +71,8 @@ def evaluate(
         suite: The scenarios: `RFC7928` or `L4S`.
         profile: The path on which they are judged, see `sluicegate.evaluate.PROFILES`; that of the
             suite if None.
+        world: Where the runs are made: `network`, `gate`, `kernel`, or `twin`. Scenarios that a
+            world cannot do are left out, with the reason.
         sections: Of the suite, such as `6.2`, or `5` for all below it; all if None.
         replications: Of each scenario; those of the profile if None.
         seed: Of everything that is drawn; all disciplines see the same.
@@ -86,19 +92,23 @@ def evaluate(
         OSError: If the folder cannot be written.
     """
     check_threads(workers)
+    if world not in _WORLDS:
+        raise SluiceError(f"world = {world} must be one of {', '.join(_WORLDS)}")
     number, of = shard
     if not 1 <= number <= of:
         raise SluiceError(f"shard = {number}/{of} must be k/n with k from 1 to n")
     named = suite.profile if profile is None else profile
     chosen = profile_named(named) if isinstance(named, str) else named
     given = [Discipline(aqm=each) if isinstance(each, str) else each for each in disciplines]
-    plan = Plan.of(suite, chosen, given, sections, replications, seed)
+    plan = Plan.of(suite, chosen, given, sections, replications, seed, world)
     folder = EvaluationFolder(out)
     folder.check(plan.about())
     folder.repair()
     found = Evaluation(plan, known(folder))
     waiting = [run for run in plan.runs[number - 1 :: of] if run.identity not in found.runs]
     pool: AbstractContextManager[Workers]
+    if not world_class(world)().side_by_side:
+        workers = 1
     if dask is not None and waiting:
         pool = on_cluster(dask)
     else:
@@ -162,7 +172,7 @@ class _Campaign:
         plan = self._found.plan
 
         def job(runs: Sequence[Run]) -> Replications:
-            return Replications(plan.profile, plan.seed, runs)
+            return Replications(plan.profile, plan.seed, plan.world, runs)
 
         def size() -> int:
             return min(_MOST_RUNS, int(_JOB_S / self._each_s))

@@ -15,8 +15,14 @@ from sluicegate.evaluate.case import Fitted
 from sluicegate.evaluate.measured import measured
 from sluicegate.evaluate.profile import Profile
 from sluicegate.evaluate.suite import case_named
+from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.sweeps.work import Done, Work
+from sluicegate.worlds import world
+from sluicegate.worlds.network.record import NetworkRecord
 from sluicegate.worlds.network.simulate import simulate
+
+# the world that can do all scenarios
+NETWORK = "network"
 
 
 @dataclass(frozen=True)
@@ -45,11 +51,13 @@ class Replications(Work):
     Attributes:
         profile: The path.
         seed: Of the evaluation.
+        world: Name of that in which they are made.
         runs: Which.
     """
 
     profile: Profile
     seed: int
+    world: str
     runs: Sequence[Run]
 
     def done(self) -> Done:
@@ -63,8 +71,19 @@ class Replications(Work):
         case = case_named(run.case)
         scenario = case.scenario(self.profile, run.fitted, run.replication, self.seed)
         with tempfile.TemporaryDirectory() as folder:
-            log = Path(folder) / "decisions.csv" if case.loses_together else None
-            record = simulate(scenario, threads=1, decisions=log)
+            logs = case.loses_together and self.world == NETWORK
+            log = Path(folder) / "decisions.csv" if logs else None
+            record = self._record(scenario, run.fitted.discipline, log)
             if record.interrupted:
                 raise InterruptError("interrupted")
-            return asdict(measured(case, self.profile, record, log))
+            return asdict(measured(case, self.profile, run.fitted.discipline, record, log))
+
+    def _record(
+        self, scenario: NetworkScenario, discipline: Discipline, log: Path | None
+    ) -> NetworkRecord:
+        if self.world == NETWORK:
+            return simulate(scenario, threads=1, decisions=log)
+        found: NetworkRecord = world(self.world)().run(
+            scenario, discipline, threads=1, on_progress=lambda *_: None, fresh=True
+        )
+        return found
