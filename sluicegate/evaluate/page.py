@@ -74,13 +74,14 @@ def _in_short(page: Page, found: Evaluation, others: Sequence[str]) -> None:
     page.table(
         ["section", *(f"{name} beside {other}" for name, other in pairs)],
         [
-            [section, *(words.section_word(found, section, *pair) for pair in pairs)]
+            [section, *(words.section_words(found, section, *pair) for pair in pairs)]
             for section in found.sections
         ],
         "Better, or worse: in at least one measure, and in none the other way; a trade: both. A "
         "measure differs where the 95 % interval of the differences, replication by replication, "
-        f"leaves 0 out, and they are above {LEAST:.0%} of the other's value (and 0.1 ms). Of "
-        "twenty measures that do not differ, about one will look as if it did.",
+        f"leaves 0 out, and they are above {LEAST:.0%} of the other's value (and 0.1 ms). In "
+        "brackets: how many times queueing delay and goodput are the other's, as means over the "
+        "section. Of twenty measures that do not differ, about one will look as if it did.",
     )
     for other in others:
         if any(name != other for name in found.plan.names) and found.done:

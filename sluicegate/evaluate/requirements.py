@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     # evaluations know suites, and these the requirements
     from sluicegate.evaluate.evaluation import Evaluation
 
-State = Literal["met", "not met", "discuss"]
+State = Literal["met", "not met: not run", "not met: run in part", "discuss"]
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ REQUIREMENTS = [
 def state(found: Evaluation, requirement: Requirement) -> State:
     """Whether an evaluation considers what is asked for: not how well a discipline does in it.
 
+    It is met when all scenarios of its sections have been run.
+
     What the RFC asks to be discussed is `discuss`: the page has the facts, its reader the words.
     """
-    complete = [each for each in requirement.cases if each in found.sections]
-    if len(complete) < len(requirement.cases) or not all(
-        found.was_run(each) and found.is_complete(each) for each in complete
-    ):
-        return "not met"
+    run = [each for each in requirement.cases if each in found.sections and found.was_run(each)]
+    if len(run) < len(requirement.cases) or not all(map(found.is_complete, run)):
+        return "not met: run in part" if run else "not met: not run"
     return "discuss" if "discussed" in requirement.weight else "met"
 
 

@@ -100,6 +100,19 @@ def case_lines(found: Evaluation, case: Case, others: Sequence[str]) -> list[str
     return lines
 
 
+def section_words(found: Evaluation, section: str, name: str, other: str) -> str:
+    """A section's verdict, and how many times delay and goodput are the other's."""
+    ratios = {
+        said: found.ratio(section, name, other, measure)
+        for said, measure in (("delay", "queueing_delay"), ("goodput", "goodput_bps"))
+    }
+    told = ", ".join(
+        f"{ratio:.2g} times the {said}" for said, ratio in ratios.items() if ratio is not None
+    )
+    word = section_word(found, section, name, other)
+    return f"{word} ({told})" if told and word != "unknown" else word
+
+
 def section_word(found: Evaluation, section: str, name: str, other: str) -> str:
     """One verdict of all cases of a section."""
     words = [

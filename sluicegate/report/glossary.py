@@ -28,6 +28,9 @@ MEANINGS = {
     "overflow": "a drop because the buffer has no room for the packet",
     "victim": "which packet is lost when one must be dropped: the one that arrives (tail), the one "
     "at the head (front), or one of those that wait (random)",
+    "lane": "one of the queues of a scheduler or of a discipline with several",
+    "queueing delay": "what queues add to the time of a packet: its mean sojourns at all queues "
+    "together, or mean queue over throughput",
     "drop function": "the drop probability that goes with an average queue",
     "Hurst parameter": "how long bursts are remembered: 0.5 for no long memory, near 1 for very "
     "much",
