@@ -21,7 +21,7 @@ export PIP_QUIET := 1
 # Python keeps its bytecode, so that later commands start faster
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build page generated vectors outputs demo test needs check wheel lint bench bench-builds bench-gate bench-page bench-qdisc equality regret closed-loop bench-peers decisions docs lock clean tools
+.PHONY: build page generated vectors outputs demo test needs check wheel lint bench bench-builds bench-gate bench-live bench-page bench-qdisc equality regret closed-loop bench-peers decisions docs lock clean tools
 .DELETE_ON_ERROR:
 
 build: .venv/built .venv/bin/sluiced $(PAGE)
@@ -170,6 +170,9 @@ bench-gate: build
 	@$(BIN)/python bench/gate.py
 	@$(BIN)/python bench/gate_recording.py
 	@$(BIN)/python bench/gate_recording_cost.py
+
+bench-live: build
+	@$(BIN)/python bench/live.py
 
 bench-page: build
 	@$(BIN)/python bench/page.py

@@ -24,7 +24,7 @@ use sluice_gate::{
     packet::flows::Flows,
     router::{Router, data_plane::DataPlane},
     settings::Settings,
-    telemetry::{Telemetry, endpoint::Endpoint, record::Record},
+    telemetry::{Telemetry, endpoint::Endpoint, record::Record, server},
 };
 
 /// Packets of a turn, as many as the router reads at a time; turns of a part; turns of a record.
@@ -237,7 +237,8 @@ fn written(count: usize) {
     let endpoint = Endpoint::open(&address.parse().expect("an address")).expect("a socket");
     let null = Path::new("/dev/null");
     let file = OpenOptions::new().write(true).open(null).expect("a file");
-    let mut telemetry = Telemetry::start(Some((file, null)), Some(endpoint)).expect("threads");
+    let hub = server::serve(endpoint, None, false).expect("threads");
+    let mut telemetry = Telemetry::start(Some((file, null)), Some(hub)).expect("threads");
     for each in records.into_iter().take(count) {
         telemetry.record(each);
     }

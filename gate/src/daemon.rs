@@ -20,12 +20,14 @@ use nix::{
 use crate::{
     Failure,
     cli::{Address, LinkOptions, RunOptions, Timer},
+    control::{self, Switches},
     machine::{fence, privileges, service::Service, signals::signals},
     print,
     router::{data_plane::DataPlane, snapshot::NAMES},
     say,
     settings::{Settings, SettingsError},
-    telemetry::{Telemetry, endpoint::Endpoint, record::Record, summary},
+    shadow::Shadows,
+    telemetry::{Telemetry, endpoint::Endpoint, record::Record, server, summary},
 };
 
 /// Longest wait between two checks for a finished reload, ns.
@@ -50,7 +52,7 @@ pub(crate) struct Needs<'a> {
 pub(crate) fn route(
     options: &RunOptions,
     settings: Settings,
-    plane: impl DataPlane,
+    (plane, shadows): (impl DataPlane, Option<Shadows>),
     needs: &Needs<'_>,
 ) -> Result<(), Failure> {
     let signals = signals()?;
@@ -60,17 +62,30 @@ pub(crate) fn route(
     let file = open(options.jsonl.as_deref())?;
     let summary_file = open(options.json.as_deref())?;
     let endpoint = options.metrics.as_ref().map(listen).transpose()?;
+    let control = options.token.as_deref().map(control::open).transpose()?;
+    let (control, switches) = control.unzip();
     prctl::set_timerslack(1).map_err(|error| Failure(format!("timer slack: {error}")))?;
     privileges::drop_all_but(needs.capabilities)?;
     let fenced = fence::close(options.link.scenario.as_deref(), &settings, needs.folder)?;
-    let telemetry = Telemetry::start(file, endpoint)?;
+    let start_clock_ns = clock_ns()?;
+    let start = Instant::now();
+    let refused = |error| Failure(format!("no thread for the endpoint: {error}"));
+    let hub = endpoint.map(|endpoint| server::serve(endpoint, control, options.shadow.is_some()));
+    let hub = hub.transpose().map_err(refused)?;
+    if let (Some(shadows), Some(hub)) = (shadows, &hub) {
+        shadows
+            .start(hub.clone(), start_clock_ns)
+            .map_err(refused)?;
+    }
+    let telemetry = Telemetry::start(file, hub)?;
     let mut daemon = Daemon {
         plane,
         settings,
         options,
         signals,
-        start: Instant::now(),
-        start_clock_ns: clock_ns()?,
+        start,
+        start_clock_ns,
+        switches,
         reload: None,
         reload_again: false,
         read: needs.read,
@@ -110,6 +125,8 @@ struct Daemon<'a, P> {
     start: Instant,
     /// The kernel's monotonic clock at the start, ns.
     start_clock_ns: u64,
+    /// Changes that somebody who knows the token asks for.
+    switches: Option<Switches>,
     /// Settings that another thread is reading.
     reload: Option<Receiver<Result<Settings, String>>>,
     /// True if they must be read once more, because they may have changed meanwhile.
@@ -143,6 +160,9 @@ impl<P: DataPlane> Daemon<'_, P> {
             ));
         }
         let memory = (self.memory)(&self.settings);
+        if let Some(Address::Tcp(address)) = &self.options.metrics {
+            announce(&format!("live page: http://{address}/\n"));
+        }
         announce(&format!("memory: {memory}\nready\n"));
         self.service.ready();
     }
@@ -162,6 +182,7 @@ impl<P: DataPlane> Daemon<'_, P> {
             }
             self.service.alive(now_ns);
             self.take_reload()?;
+            self.take_switch()?;
             while let Some(signal) = self.signals.read_signal()? {
                 match Signal::try_from(signal.ssi_signo as i32)? {
                     Signal::SIGHUP => self.start_reload(),
@@ -201,6 +222,7 @@ impl<P: DataPlane> Daemon<'_, P> {
         }
         let mut descriptors = self.plane.descriptors();
         descriptors.push(self.signals.as_fd());
+        descriptors.extend(self.switches.as_ref().map(AsFd::as_fd));
         let mut watched: Vec<PollFd<'_>> = descriptors
             .into_iter()
             .map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN))
@@ -317,6 +339,29 @@ impl<P: DataPlane> Daemon<'_, P> {
             }
         };
         self.keep_settings(&refused);
+        Ok(())
+    }
+
+    /// Puts a link under the discipline that somebody chose on the live page. The next reload puts it
+    /// under that of the scenario again.
+    fn take_switch(&mut self) -> io::Result<()> {
+        while let Some(switch) = self.switches.as_mut().and_then(Switches::take) {
+            let name = NAMES[switch.link];
+            let changed = match self.settings.with(switch.link, switch.discipline) {
+                Err(what) => Err(what),
+                Ok(settings) => {
+                    let changed = self.plane.change(self.now_ns(), &settings)?;
+                    changed.map(|()| self.settings = settings)
+                }
+            };
+            let told = match changed {
+                Ok(()) => format!("{name}: {}", self.settings.links()[switch.link].describe()),
+                Err(what) => format!("{name}: the old discipline stays in force: {what}"),
+            };
+            say(&format!("by the live page: {told}"));
+            self.service.status(&told);
+            self.telemetry.tell(&told);
+        }
         Ok(())
     }
 

@@ -7,6 +7,7 @@
 pub mod backends;
 pub mod check;
 pub mod cli;
+pub mod control;
 mod daemon;
 mod findings;
 #[cfg(test)]
@@ -23,6 +24,7 @@ pub mod run;
 #[cfg(test)]
 mod same_decisions;
 pub mod settings;
+pub mod shadow;
 pub mod telemetry;
 pub mod top;
 pub mod verify;

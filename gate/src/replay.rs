@@ -93,7 +93,7 @@ fn packets(capture: &Capture) -> impl Iterator<Item = Held> {
         hosts: [0, 0],
         ecn: capture.ecn[id],
         dscp: capture.dscp[id],
-        marked: false,
+        ..Held::default()
     })
 }
 

@@ -5,7 +5,7 @@ use caps::Capability;
 use crate::{
     Failure,
     backends::{
-        Fate, SPARE_PACKETS,
+        self, Fate, SPARE_PACKETS,
         nfqueue::{ENOUGH_BUFFER_BYTES, Nfqueue},
         own_rules::OwnRules,
         queue_table::TABLE,
@@ -18,7 +18,8 @@ use crate::{
     machine::privileges,
     memory, program,
     router::{Router, link::held},
-    settings::Settings,
+    settings::{self, Settings},
+    shadow::{self, Shadows},
 };
 
 /// Runs the command: routes until SIGINT or SIGTERM.
@@ -34,11 +35,12 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let Some(fail) = options.fail else {
         let tun = over_tun(options, &settings)?;
         let router = Router::new(tun, &settings, Fate::Drop).map_err(gone)?;
+        let (router, shadows) = with_shadow(router, options, &settings)?;
         // no capability is needed any more: the devices are open
         return route(
             options,
             settings,
-            router,
+            (router, shadows),
             &needs(&[], &memory::bound_over_tun),
         );
     };
@@ -56,8 +58,9 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         Fail::Closed => Fate::Drop,
     };
     let router = Router::new(nfqueue, &settings, at_end).map_err(gone)?;
+    let (router, shadows) = with_shadow(router, options, &settings)?;
     let needs = needs(&[privileges::DECIDE], &memory::bound);
-    route(options, settings, router, &needs)
+    route(options, settings, (router, shadows), &needs)
 }
 
 fn needs<'a>(capabilities: &'a [Capability], memory: &'a dyn Fn(&Settings) -> String) -> Needs<'a> {
@@ -67,6 +70,25 @@ fn needs<'a>(capabilities: &'a [Capability], memory: &'a dyn Fn(&Settings) -> St
         read: Settings::read,
         memory,
     }
+}
+
+/// The router, and the links that its arrivals are shown to, if `--shadow` asks for them.
+fn with_shadow<B: backends::Backend>(
+    router: Router<B>,
+    options: &RunOptions,
+    settings: &Settings,
+) -> Result<(Router<B>, Option<Shadows>), Failure> {
+    let Some(text) = &options.shadow else {
+        return Ok((router, None));
+    };
+    let discipline = settings::named("--shadow", text)?;
+    for link in settings.links() {
+        if let Some(what) = discipline.0.unfit(&link.buffer) {
+            return Err(Failure(format!("--shadow {text}: {what}")));
+        }
+    }
+    let (feed, shadows) = shadow::of(settings, discipline);
+    Ok((router.with_shadow(Some(feed)), Some(shadows)))
 }
 
 /// The back end of `--tun`.

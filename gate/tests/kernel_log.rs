@@ -170,7 +170,7 @@ impl Engine {
             hosts: [0, 0],
             ecn: Ecn::from_bits(line.view.traffic_class),
             dscp: line.view.traffic_class >> 2,
-            marked: false,
+            ..Held::default()
         };
         let words = &mut self.words;
         let mut random = || words.pop_front().expect("a word that the qdisc drew");

@@ -39,9 +39,9 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Send a capture through the queue in virtual time; needs no privileges.
-    Replay(ReplayOptions),
+    Replay(Box<ReplayOptions>),
     /// Route real packets, until Ctrl-C: hold them in the queue, let them go at the link's rate.
-    Run(RunOptions),
+    Run(Box<RunOptions>),
     /// Draw the queue and the sojourn of a daemon that runs, live in the terminal; q ends it.
     Top(TopOptions),
     /// Print the firewall's rules that hand packets to the gate; set them, or take them away.
@@ -231,10 +231,20 @@ pub struct RunOptions {
     /// Write counts and measures of the whole run here as JSON, at its end.
     #[arg(long, value_name = "FILE", help_heading = TELEMETRY)]
     pub json: Option<PathBuf>,
-    /// Give the last interval to sluiced top and to Prometheus, at 127.0.0.1:PORT, [::1]:PORT or
-    /// unix:PATH; every user of this machine may read it. sluiced top looks at 127.0.0.1:8417.
+    /// Give the live page, and the last interval for sluiced top and Prometheus, at 127.0.0.1:PORT,
+    /// [::1]:PORT or unix:PATH; every user of this machine may read it. sluiced top looks at
+    /// 127.0.0.1:8417.
     #[arg(long, value_name = "ADDRESS", help_heading = TELEMETRY)]
     pub metrics: Option<Address>,
+    /// Send the same arrivals through this discipline, too, and show on the live page what it would
+    /// have done; senders do not react to it. As --aqm.
+    #[arg(long, value_name = "NAME:KEY=VALUE,...", requires = "metrics", conflicts_with = "backend",
+          help_heading = TELEMETRY)]
+    pub shadow: Option<String>,
+    /// Let whoever knows the token in this file change the discipline on the live page: 16 letters or
+    /// more, which only the file's owner may read.
+    #[arg(long, value_name = "FILE", requires = "metrics", help_heading = TELEMETRY)]
+    pub token: Option<PathBuf>,
 }
 
 /// What only a qdisc of the kernel takes.

@@ -59,7 +59,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         read,
         memory: &|settings| memory::bound_in_kernel(settings, maps_bytes),
     };
-    route(options, settings, plane, &needs)
+    route(options, settings, (plane, None), &needs)
 }
 
 /// A qdisc of ours before an interface.
@@ -201,6 +201,7 @@ impl InKernel {
                 unreadable: self.unreadable,
                 unmarkable: self.installed.marked()?.1,
                 left_at_end: counts.left,
+                ..Live::default()
             },
             measures,
             losses: Losses::default(),

@@ -50,19 +50,45 @@ pub fn drop_all_but(needed: &[Capability]) -> Result<(), Failure> {
     nix::sys::prctl::set_no_new_privs().map_err(|error| refuse(error.desc()))
 }
 
-/// Asks for the real-time scheduler for this thread, at its lowest priority.
+/// Asks for the real-time scheduler for this thread and those that it starts, at a low priority.
 ///
 /// # Errors
 /// Without the capability CAP_SYS_NICE.
 pub fn run_in_real_time() -> Result<(), Failure> {
-    let priority = libc::sched_param { sched_priority: 1 };
-    // SAFETY: the parameters outlive the call; 0 is this thread.
-    let done = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const priority) };
-    nix::errno::Errno::result(done).map(drop).map_err(|error| {
+    // one more than the lowest, which is that of `step_back`
+    schedule(libc::SCHED_FIFO, 2).map_err(|error| {
         Failure(format!(
             "--timer: {}: realtime and spin take CAP_SYS_NICE, as the machine's root has it: see \
              sluiced check",
             error.desc()
         ))
     })
+}
+
+/// Puts this thread behind that of the packets, which may wait for it: it frees the memory of records,
+/// and must not stand still over that while others use the processor.
+pub fn step_back() {
+    let mut now = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the parameters outlive the calls; 0 is this thread.
+    let is_real_time = unsafe {
+        libc::sched_getparam(0, &raw mut now);
+        libc::sched_getscheduler(0) == libc::SCHED_FIFO
+    };
+    if is_real_time && now.sched_priority > 1 {
+        schedule(libc::SCHED_FIFO, now.sched_priority - 1).ok();
+    }
+}
+
+/// Gives this thread the priority of an ordinary one: no packet waits for it.
+pub fn give_way() {
+    schedule(libc::SCHED_OTHER, 0).ok();
+}
+
+fn schedule(policy: i32, priority: i32) -> nix::Result<()> {
+    let priority = libc::sched_param {
+        sched_priority: priority,
+    };
+    // SAFETY: the parameters outlive the call; 0 is this thread.
+    let done = unsafe { libc::sched_setscheduler(0, policy, &raw const priority) };
+    nix::errno::Errno::result(done).map(drop)
 }

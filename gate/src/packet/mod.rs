@@ -1,5 +1,6 @@
 //! A packet in the queue of the gate: what decisions need, without its payload.
 
+pub mod class;
 pub mod ecn;
 pub mod flows;
 
@@ -7,6 +8,8 @@ use std::net::IpAddr;
 
 use sluice_ecn::Ecn;
 use sluice_queue::{Packet, hash_of};
+
+use self::class::Class;
 
 /// A packet that the gate holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +28,8 @@ pub struct Held {
     pub dscp: u8,
     /// True if the queue has marked it.
     pub marked: bool,
+    /// What it asked for as it arrived.
+    pub class: Class,
 }
 
 /// Returns the hash of a host.

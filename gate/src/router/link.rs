@@ -20,6 +20,10 @@ use crate::{
 pub trait Outlet<P>: Observer<P> {
     /// Called when a packet has left the link at `at_ns`.
     fn released(&mut self, at_ns: u64, packet: P);
+
+    /// Called when the transmission of a packet begins, which has waited for `sojourn_ns`.
+    #[inline]
+    fn started(&mut self, _packet: &P, _sojourn_ns: u64) {}
 }
 
 /// The next tick of the AQM, or the next change of the rate.
@@ -282,6 +286,7 @@ impl<P: Packet> Link<P> {
         // if the delay was reduced, packets still do not overtake each other
         let last = self.on_way.back().map_or(0, |(out, _)| *out);
         self.on_way.push_back((out.max(last), packet));
+        outlet.started(&packet, now_ns - since_ns);
         let measures = &mut self.measures;
         measures.sent += 1;
         measures.sent_bytes += u64::from(packet.bytes());

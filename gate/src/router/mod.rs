@@ -14,23 +14,31 @@ use sluice_random::stream;
 
 use crate::{
     backends::{Backend, Fate, Incoming},
-    packet::{Held, ecn::set_ce, flows::Flows, host_hash},
+    packet::{
+        Held,
+        class::{ByClass, Class},
+        ecn::set_ce,
+        flows::Flows,
+        host_hash,
+    },
     router::{
         data_plane::DataPlane,
         link::{Link, Outlet, held},
         snapshot::{Live, Snapshot},
     },
     settings::Settings,
+    shadow::Feed,
 };
 
 /// Batches that are read before departures are checked again.
 const MOST_BATCHES: usize = 8;
 
-/// Packets released and lost since the last query.
+/// Packets released and lost since the last query, and how long those that left have waited.
 #[derive(Default)]
 struct Outcome {
     released: Vec<(u64, Held)>,
     lost: Vec<u32>,
+    sojourn_by_class: ByClass,
 }
 
 impl Observer<Held> for Outcome {
@@ -42,6 +50,10 @@ impl Observer<Held> for Outcome {
 impl Outlet<Held> for Outcome {
     fn released(&mut self, at_ns: u64, packet: Held) {
         self.released.push((at_ns, packet));
+    }
+
+    fn started(&mut self, packet: &Held, sojourn_ns: u64) {
+        self.sojourn_by_class.add(packet.class, sojourn_ns);
     }
 }
 
@@ -63,6 +75,8 @@ pub struct Router<B> {
     ports: Vec<RunningLink>,
     /// What happens to packets that are held at the end.
     at_end: Fate<'static>,
+    /// Another discipline to which the same arrivals come.
+    shadow: Option<Feed>,
 }
 
 impl<B: Backend> Router<B> {
@@ -93,14 +107,21 @@ impl<B: Backend> Router<B> {
             backend,
             ports,
             at_end,
+            shadow: None,
         })
+    }
+
+    /// Tells the arrivals to another discipline, too.
+    pub fn with_shadow(mut self, shadow: Option<Feed>) -> Self {
+        self.shadow = shadow;
+        self
     }
 
     /// Releases the packets that are due, and passes the decisions to the back end.
     fn settle(&mut self, now_ns: u64) -> io::Result<()> {
         for (number, port) in self.ports.iter_mut().enumerate() {
             port.link.advance(now_ns, &mut port.outcome);
-            let Outcome { released, lost } = &mut port.outcome;
+            let Outcome { released, lost, .. } = &mut port.outcome;
             for id in lost.drain(..) {
                 port.payloads.remove(&id);
                 self.backend.decide(number, id, Fate::Drop)?;
@@ -143,11 +164,15 @@ impl<B: Backend> DataPlane for Router<B> {
     fn turn(&mut self, now_ns: impl Fn() -> u64) -> io::Result<bool> {
         let mut more = true;
         for _ in 0..MOST_BATCHES {
-            let ports = &mut self.ports;
+            let (ports, shadow) = (&mut self.ports, &mut self.shadow);
             let mut now = None;
             more = self.backend.receive(&mut |incoming| {
                 let now_ns = *now.get_or_insert_with(&now_ns);
-                ports[incoming.link].arrive(now_ns, incoming);
+                let link = incoming.link;
+                let packet = ports[link].arrive(now_ns, incoming);
+                if let Some(shadow) = shadow {
+                    shadow.arrive(link, now_ns, packet);
+                }
             })?;
             self.settle(now_ns())?;
             if !more {
@@ -164,6 +189,9 @@ impl<B: Backend> DataPlane for Router<B> {
             let held = held(link) + port.link.held();
             self.backend.set(number, link.ecn(), held)?;
             port.link.change(now_ns, link.clone());
+        }
+        if let Some(shadow) = &mut self.shadow {
+            shadow.change(now_ns, settings);
         }
         Ok(Ok(()))
     }
@@ -186,6 +214,9 @@ impl<B: Backend> DataPlane for Router<B> {
     /// Releases all packets that are due first.
     fn snapshots(&mut self, now_ns: u64) -> io::Result<Vec<Snapshot>> {
         self.settle(now_ns)?;
+        if let Some(shadow) = &mut self.shadow {
+            shadow.until(now_ns);
+        }
         let backend = &self.backend;
         let snapshot = |(number, port): (usize, &mut RunningLink)| {
             let new_flows = std::mem::take(&mut port.new_flows);
@@ -201,7 +232,10 @@ impl<B: Backend> DataPlane for Router<B> {
                     aqm.and_then(|aqm| aqm.probability()),
                 ),
                 measures: port.link.measures(now_ns),
-                live: port.live.clone(),
+                live: Live {
+                    sojourn_by_class: port.outcome.sojourn_by_class,
+                    ..port.live.clone()
+                },
                 losses: backend.losses(number),
                 kernel: backend.counts(number),
                 queue: (port.link.packets(), port.link.bytes()),
@@ -212,7 +246,8 @@ impl<B: Backend> DataPlane for Router<B> {
 }
 
 impl RunningLink {
-    fn arrive(&mut self, now_ns: u64, incoming: Incoming<'_>) {
+    /// Takes a packet; returns it as it arrived.
+    fn arrive(&mut self, now_ns: u64, incoming: Incoming<'_>) -> Held {
         let Incoming {
             id, bytes, data, ..
         } = incoming;
@@ -236,8 +271,12 @@ impl RunningLink {
             ecn,
             dscp: read.map_or(0, |packet| packet.dscp),
             marked: false,
+            class: read.map_or(Class::default(), |packet| {
+                Class::of(packet.dscp, packet.ecn)
+            }),
         };
         self.link.arrive(now_ns, packet, &mut self.outcome);
+        packet
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     backends::{Counts, Losses},
     measures::{Measures, Times},
-    packet::flows::Shares,
+    packet::{class::ByClass, flows::Shares},
     settings::LinkSettings,
 };
 
@@ -15,6 +15,9 @@ pub const NAMES: [&str; 2] = ["forward", "reverse"];
 pub struct Live {
     /// Time from when a packet was due until it was released.
     pub lateness: Times,
+    /// Times from arrival until transmission starts, by what the packets ask for; none is known of
+    /// a qdisc of the kernel.
+    pub sojourn_by_class: ByClass,
     /// Packets released.
     pub released: u64,
     /// Packets without a readable IP header; they pass as one flow.

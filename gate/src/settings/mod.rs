@@ -161,6 +161,28 @@ impl Settings {
             .collect()
     }
 
+    /// Returns the same with another discipline before one of the links.
+    ///
+    /// # Errors
+    /// If there is no such link, or if its buffer does not suit the discipline.
+    pub(crate) fn with(
+        &self,
+        link: usize,
+        (discipline, aqm): (Discipline, Configured),
+    ) -> Result<Self, String> {
+        let mut settings = self.clone();
+        let changed = match link {
+            0 => Some(&mut settings.forward),
+            _ => settings.reverse.as_mut(),
+        };
+        let changed = changed.ok_or("there is no such link: packets of that direction pass")?;
+        if let Some(what) = discipline.unfit(&changed.buffer) {
+            return Err(what);
+        }
+        (changed.discipline, changed.aqm) = (discipline, aqm);
+        Ok(settings)
+    }
+
     /// What a user's AQM did wrong since it was loaded; see [`Configured::wrong`].
     pub fn wrong(&self) -> Option<String> {
         self.links().into_iter().find_map(|link| link.aqm.wrong())
@@ -196,7 +218,7 @@ fn of_options(options: &LinkOptions) -> Result<Settings, SettingsError> {
         return refuse("--discipline chooses one of a scenario's: give --scenario, too");
     }
     let delay_ns = delay_ns(options)?.unwrap_or(0);
-    let discipline = discipline(aqm)?;
+    let discipline = discipline("--aqm", aqm)?;
     let forward = LinkSettings {
         rate_bps,
         varying,
@@ -250,7 +272,7 @@ fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings, SettingsE
         }
     }
     let discipline = match &options.aqm {
-        Some(aqm) => discipline(aqm)?,
+        Some(aqm) => discipline("--aqm", aqm)?,
         None => chosen(&scenario, options.discipline.as_deref())
             .map_err(|what| SettingsError(format!("{}: {what}", path.display())))?,
     };
@@ -437,9 +459,18 @@ fn of_option(error: &ScenarioError, field: &str, option: &str) -> String {
     }
 }
 
-/// Reads a discipline from the text of `--aqm`.
-fn discipline(text: &str) -> Result<Discipline, SettingsError> {
-    let refuse = |what: String| SettingsError(format!("--aqm {what}"));
+/// Reads a discipline from the text of an option, and configures its AQM.
+///
+/// # Errors
+/// Names the option and what is wrong.
+pub(crate) fn named(option: &str, text: &str) -> Result<(Discipline, Configured), SettingsError> {
+    let discipline = discipline(option, text)?;
+    let aqm = configured(&discipline)?;
+    Ok((discipline, aqm))
+}
+
+fn discipline(option: &str, text: &str) -> Result<Discipline, SettingsError> {
+    let refuse = |what: String| SettingsError(format!("{option} {what}"));
     let given = syntax::discipline(text).map_err(refuse)?;
     sluice_scenario::read(&given, Path::new("")).map_err(|error| refuse(error.to_string()))
 }

@@ -173,8 +173,8 @@ mod tests {
         let address = Address::Unix(path.clone());
         drop(Endpoint::open(&address).unwrap());
         assert!(path.exists());
-        let pages = server::serve(Endpoint::open(&address).unwrap()).unwrap();
-        pages.lock().unwrap().records = "{}\n".into();
+        let hub = server::serve(Endpoint::open(&address).unwrap(), None, false).unwrap();
+        hub.pages().records = "{}\n".into();
         assert_eq!(ask(&address).unwrap(), "{}\n");
         let refused = Endpoint::open(&address).err().unwrap();
         assert_eq!(refused.kind(), io::ErrorKind::AddrInUse);

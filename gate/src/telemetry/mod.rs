@@ -2,9 +2,13 @@
 //! Prometheus' text format. A thread of its own writes them, so that no file delays a packet.
 
 pub mod endpoint;
+pub mod hub;
+mod live;
 mod prometheus;
 pub mod record;
-mod server;
+mod request;
+pub mod seen;
+pub mod server;
 pub(crate) mod summary;
 
 use std::{
@@ -12,7 +16,7 @@ use std::{
     io::Write,
     path::Path,
     sync::{
-        Mutex,
+        Arc,
         mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
     },
     thread,
@@ -21,17 +25,24 @@ use std::{
 
 use sluice_queue::LineFile;
 
-use self::{endpoint::Endpoint, record::Record, server::Pages};
-use crate::{Failure, say};
+use self::{hub::Hub, record::Record, seen::Seen};
+use crate::{Failure, machine::privileges, say};
 
 /// Records that may wait for the disk; further ones are left out until the disk catches up.
 pub const WAITING: usize = 64;
 /// Longest wait for the disk at the end.
 const LAST_WAIT: Duration = Duration::from_secs(3);
 
+/// What the writer is told.
+enum Told {
+    Records(Vec<Record>),
+    /// A text for the viewers of the live page.
+    Text(String),
+}
+
 /// Takes the router's records.
 pub struct Telemetry {
-    records: SyncSender<Vec<Record>>,
+    told: SyncSender<Told>,
     /// Tells once, as the writer ends.
     ended: Receiver<Result<(), Failure>>,
     /// Records that were left out because the disk was slow.
@@ -39,18 +50,18 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// Starts to write to `file`, and to answer at `endpoint`, as far as they are given.
+    /// Starts to write to `file`, and for the endpoint's `hub`, as far as they are given.
     ///
     /// # Errors
-    /// If there can be no threads for it.
-    pub fn start(file: Option<(File, &Path)>, endpoint: Option<Endpoint>) -> Result<Self, Failure> {
+    /// If there can be no thread for it.
+    pub fn start(file: Option<(File, &Path)>, hub: Option<Arc<Hub>>) -> Result<Self, Failure> {
         let refused = |error| Failure(format!("no thread for the telemetry: {error}"));
-        let (records, received) = sync_channel(WAITING);
+        let (told, received) = sync_channel(WAITING);
         let (end, ended) = sync_channel(1);
-        let pages = endpoint.map(server::serve).transpose().map_err(refused)?;
         let mut file = file.map(|(file, path)| (LineFile::new(file), path.to_owned()));
         let work = move || {
-            let written = write(&received, pages.as_deref(), |line| match &mut file {
+            privileges::step_back();
+            let written = write(&received, hub.as_deref(), |line| match &mut file {
                 Some((file, path)) => file
                     .write_all(line.as_bytes())
                     .and_then(|()| file.flush())
@@ -62,7 +73,7 @@ impl Telemetry {
         };
         thread::Builder::new().spawn(work).map_err(refused)?;
         Ok(Self {
-            records,
+            told,
             ended,
             left_out: 0,
         })
@@ -70,9 +81,14 @@ impl Telemetry {
 
     /// Passes records to the writer, without waiting.
     pub fn record(&mut self, records: Vec<Record>) {
-        if let Err(TrySendError::Full(_)) = self.records.try_send(records) {
+        if let Err(TrySendError::Full(_)) = self.told.try_send(Told::Records(records)) {
             self.left_out += 1;
         }
+    }
+
+    /// Tells the viewers of the live page something, without waiting.
+    pub fn tell(&self, text: &str) {
+        self.told.try_send(Told::Text(text.to_owned())).ok();
     }
 
     /// Waits until all is written.
@@ -80,7 +96,7 @@ impl Telemetry {
     /// # Errors
     /// If the file could not be written, or not in time.
     pub fn finish(self) -> Result<(), Failure> {
-        drop(self.records);
+        drop(self.told);
         self.ended.recv_timeout(LAST_WAIT).unwrap_or_else(|_| {
             Err(Failure(format!(
                 "--jsonl: the last records are left out: the file took none for {} s, as a pipe \
@@ -93,13 +109,21 @@ impl Telemetry {
 
 /// Writes all records; after an error of the file it updates only the endpoint.
 fn write(
-    received: &Receiver<Vec<Record>>,
-    pages: Option<&Mutex<Pages>>,
+    received: &Receiver<Told>,
+    hub: Option<&Hub>,
     mut to_file: impl FnMut(&str) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut earlier: Vec<Record> = Vec::new();
+    let mut seen: Vec<Record> = Vec::new();
     let mut written = Ok(());
-    for records in received {
+    for told in received {
+        let records = match told {
+            Told::Records(records) => records,
+            Told::Text(text) => {
+                hub.inspect(|hub| hub.publish("told", &text));
+                continue;
+            }
+        };
         let mut lines = String::new();
         for (place, record) in records.iter().enumerate() {
             let line = record.line(earlier.get(place));
@@ -112,11 +136,19 @@ fn write(
                 say(&format!("{failure}; no more is recorded"));
             }
         }
-        if let Some(pages) = pages {
-            *pages.lock().expect("nobody panics with it") = Pages {
-                metrics: prometheus::page(&records),
-                records: lines,
-            };
+        if let Some(hub) = hub {
+            let metrics = prometheus::page(&records);
+            let mut pages = hub.pages();
+            (pages.metrics, pages.records) = (metrics, lines);
+            drop(pages);
+            if (seen.first()).is_none_or(|seen| Hub::is_time(records[0].clock_ns, seen.clock_ns)) {
+                let of = |(place, record)| Seen::of(record, seen.get(place));
+                hub.publish(
+                    "seen",
+                    &records.iter().enumerate().map(of).collect::<Vec<_>>(),
+                );
+                seen.clone_from(&records);
+            }
         }
         earlier = records;
     }

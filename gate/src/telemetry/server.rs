@@ -1,39 +1,53 @@
 //! Answers the requests at an endpoint, many side by side, in one thread. A client that is slow, or
 //! that never asks, makes no other one wait; time, memory and number of all of them are bounded.
+//!
+//! Viewers of the live page stay, and get each event. One that does not read misses events, and then
+//! its place.
 
 use std::{
     collections::VecDeque,
     io::{self, ErrorKind, Read, Write},
     os::fd::AsFd,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::{
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::socket::{setsockopt, sockopt},
+};
 
-use crate::telemetry::endpoint::Endpoint;
+use crate::{
+    control::{Control, Refused},
+    machine::privileges,
+    telemetry::{
+        endpoint::Endpoint,
+        hub::{Hub, Woken},
+        live,
+        request::{self, Asked, MOST_BYTES, Refusal, Wanted},
+    },
+};
 
 /// Clients at the same time. If more come, those that have been here longest are put out: whoever
 /// asks at once has got its answer long before.
 const CLIENTS: usize = 64;
+/// Viewers at the same time; further ones are told to come later.
+const VIEWERS: usize = 64;
 /// Time from the connection of a client until its answer is written.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Longest request, bytes.
-const REQUEST_BYTES: usize = 8 << 10;
+/// Time in which a viewer must take an event.
+const EVENT_PATIENCE: Duration = Duration::from_secs(10);
 /// Bytes of all answers that are not yet written; beyond it, too, the longest here are put out.
 const ANSWER_BYTES: usize = 8 << 20;
+/// Bytes that the kernel keeps for a client by TCP, which would be megabytes otherwise.
+const SEND_BYTES: usize = 64 << 10;
 /// Pause after the system could not give a connection, although there is no other.
 const REST: Duration = Duration::from_millis(50);
-
-/// The pages of an endpoint.
-#[derive(Debug, Default)]
-pub struct Pages {
-    /// Metrics for Prometheus.
-    pub metrics: String,
-    /// The last record of each link, a line of JSON each.
-    pub records: String,
-}
+/// Head of the answer to a viewer, with how long a browser waits before it comes again, ms.
+const EVENTS: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\
+                      Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n\
+                      Connection: close\r\n\r\nretry: 2000\n\n";
 
 /// A connection that never blocks.
 trait Stream: Read + Write + AsFd + Send {}
@@ -49,61 +63,104 @@ struct Client {
     request: Vec<u8>,
     /// What is left to write, once the request is whole.
     answer: Option<VecDeque<u8>>,
+    /// The last event that it has, if it asks for events.
+    seen: Option<u64>,
 }
 
-/// Answers requests in a thread of its own, with the present pages.
+/// Who gets every event.
+struct Viewer {
+    stream: Box<dyn Stream>,
+    /// Number of the last event that it got, or is getting.
+    seen: u64,
+    /// An event, how much of it is written, and when it must be.
+    left: Option<(Arc<str>, usize, Instant)>,
+}
+
+/// Answers requests in a thread of its own, with what the hub has at present. Changes go by
+/// `control`, if there is any.
 ///
 /// # Errors
 /// If there can be no such thread, or if the endpoint cannot be used.
-pub fn serve(endpoint: Endpoint) -> io::Result<Arc<Mutex<Pages>>> {
-    let mut server = Server::new(endpoint)?;
-    let pages = Arc::clone(&server.pages);
+pub fn serve(
+    endpoint: Endpoint,
+    control: Option<Control>,
+    has_shadow: bool,
+) -> io::Result<Arc<Hub>> {
+    let page = live::page(control.is_some(), has_shadow);
+    let mut server = Server::new(endpoint, control, page)?;
+    let hub = Arc::clone(&server.hub);
     thread::Builder::new().spawn(move || {
+        privileges::give_way();
         loop {
             server.wait();
             server.turn(Instant::now());
         }
     })?;
-    Ok(pages)
+    Ok(hub)
 }
 
 struct Server {
     endpoint: Endpoint,
-    pages: Arc<Mutex<Pages>>,
+    hub: Arc<Hub>,
+    woken: Woken,
+    control: Option<Control>,
+    page: String,
     /// The longest here first.
     clients: VecDeque<Client>,
+    viewers: Vec<Viewer>,
 }
 
 impl Server {
-    fn new(endpoint: Endpoint) -> io::Result<Self> {
+    fn new(endpoint: Endpoint, control: Option<Control>, page: String) -> io::Result<Self> {
         match &endpoint {
             Endpoint::Tcp(listener) => listener.set_nonblocking(true)?,
             Endpoint::Unix(listener) => listener.set_nonblocking(true)?,
         }
+        let (hub, woken) = Hub::new()?;
         Ok(Self {
             endpoint,
-            pages: Arc::default(),
+            hub: Arc::new(hub),
+            woken,
+            control,
+            page,
             clients: VecDeque::new(),
+            viewers: Vec::new(),
         })
     }
 
-    /// Waits until a client comes or can go on, or until one has had its time.
+    /// Waits until there is an event, until a client comes or can go on, or until one has had its
+    /// time.
     fn wait(&self) {
         let listener = match &self.endpoint {
             Endpoint::Tcp(listener) => listener.as_fd(),
             Endpoint::Unix(listener) => listener.as_fd(),
         };
-        let mut watched = vec![PollFd::new(listener, PollFlags::POLLIN)];
+        let mut watched = vec![
+            PollFd::new(listener, PollFlags::POLLIN),
+            PollFd::new(self.woken.as_fd(), PollFlags::POLLIN),
+        ];
+        let wanted = |writes| {
+            if writes {
+                PollFlags::POLLOUT
+            } else {
+                PollFlags::POLLIN
+            }
+        };
         for client in &self.clients {
-            let wanted = match client.answer {
-                None => PollFlags::POLLIN,
-                Some(_) => PollFlags::POLLOUT,
-            };
+            let wanted = wanted(client.answer.is_some());
             watched.push(PollFd::new(client.stream.as_fd(), wanted));
         }
-        let first = self.clients.front();
-        let timeout = first.map_or(PollTimeout::NONE, |client| {
-            let left = client.end.saturating_duration_since(Instant::now());
+        for viewer in &self.viewers {
+            let wanted = wanted(viewer.left.is_some());
+            watched.push(PollFd::new(viewer.stream.as_fd(), wanted));
+        }
+        let ends =
+            (self.viewers.iter()).filter_map(|viewer| viewer.left.as_ref().map(|left| left.2));
+        let first = ends
+            .chain(self.clients.front().map(|client| client.end))
+            .min();
+        let timeout = first.map_or(PollTimeout::NONE, |end| {
+            let left = end.saturating_duration_since(Instant::now());
             // a ms more, as poll counts in whole ones
             PollTimeout::try_from(left.as_millis() as u64 + 1).unwrap_or(PollTimeout::MAX)
         });
@@ -113,9 +170,12 @@ impl Server {
 
     /// Does for each client what can be done without waiting.
     fn turn(&mut self, now: Instant) {
-        let pages = Arc::clone(&self.pages);
-        self.clients
-            .retain_mut(|client| now < client.end && client.goes_on(&pages));
+        self.woken.sleep();
+        for client in std::mem::take(&mut self.clients) {
+            if now < client.end {
+                self.go_on(now, client);
+            }
+        }
         for _ in 0..CLIENTS {
             let stream = match self.accept() {
                 Ok(stream) => stream,
@@ -127,15 +187,14 @@ impl Server {
                     break;
                 }
             };
-            let mut client = Client {
+            let client = Client {
                 stream,
                 end: now + PATIENCE,
                 request: Vec::new(),
                 answer: None,
+                seen: None,
             };
-            if client.goes_on(&pages) {
-                self.clients.push_back(client);
-            }
+            self.go_on(now, client);
             while self.clients.len() > CLIENTS {
                 self.clients.pop_front();
             }
@@ -143,6 +202,8 @@ impl Server {
         while self.answer_bytes() > ANSWER_BYTES {
             self.clients.pop_front();
         }
+        let hub = &self.hub;
+        self.viewers.retain_mut(|viewer| viewer.goes_on(now, hub));
     }
 
     fn accept(&self) -> io::Result<Box<dyn Stream>> {
@@ -150,6 +211,8 @@ impl Server {
             Endpoint::Tcp(listener) => {
                 let (stream, _) = listener.accept()?;
                 stream.set_nonblocking(true)?;
+                // of what nobody reads, the kernel keeps no more
+                setsockopt(&stream, sockopt::SndBuf, &SEND_BYTES)?;
                 Box::new(stream)
             }
             Endpoint::Unix(listener) => {
@@ -164,47 +227,135 @@ impl Server {
         let answers = self.clients.iter().flat_map(|client| &client.answer);
         answers.map(VecDeque::len).sum()
     }
-}
 
-impl Client {
-    /// Reads and writes without waiting. Returns false once it is answered, gone or refused.
-    fn goes_on(&mut self, pages: &Mutex<Pages>) -> bool {
-        let done = match &mut self.answer {
-            None => self.read(pages),
-            Some(answer) => write(&mut self.stream, answer),
+    /// Reads and writes without waiting. A client stays until it is answered, gone or refused; then
+    /// it may become a viewer.
+    fn go_on(&mut self, now: Instant, mut client: Client) {
+        let done = match &mut client.answer {
+            None => self.read(&mut client),
+            Some(answer) => write(&mut client.stream, answer),
         };
-        match done {
-            Ok(is_over) => !is_over,
-            Err(error) => matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
+        match (done, client.seen) {
+            (Ok(false), _) => self.clients.push_back(client),
+            (Ok(true), Some(seen)) => {
+                let mut viewer = Viewer {
+                    stream: client.stream,
+                    seen,
+                    left: None,
+                };
+                if viewer.goes_on(now, &self.hub) {
+                    self.viewers.push(viewer);
+                }
+            }
+            (Ok(true), None) => {}
+            (Err(error), _) if is_later(&error) => self.clients.push_back(client),
+            (Err(_), _) => {}
         }
     }
 
     /// Reads more of the request; once it is whole, begins with the answer. Returns true if it is
     /// over.
-    fn read(&mut self, pages: &Mutex<Pages>) -> io::Result<bool> {
-        let mut more = [0; REQUEST_BYTES];
-        let room = REQUEST_BYTES - self.request.len();
-        let length = self.stream.read(&mut more[..room])?;
-        self.request.extend_from_slice(&more[..length]);
-        let is_whole = self.request.windows(4).any(|part| part == b"\r\n\r\n");
-        if !is_whole {
-            return Ok(length == 0 || self.request.len() == REQUEST_BYTES);
+    fn read(&self, client: &mut Client) -> io::Result<bool> {
+        let mut more = [0; MOST_BYTES];
+        let room = MOST_BYTES - client.request.len();
+        let length = client.stream.read(&mut more[..room])?;
+        client.request.extend_from_slice(&more[..length]);
+        let Some(asked) = request::read(&client.request) else {
+            return Ok(length == 0);
+        };
+        let answer = match asked.and_then(|asked| self.answer(asked)) {
+            Ok(Answer::Page(kind, page)) => answer("200 OK", kind, &page),
+            Ok(Answer::Events(seen)) => {
+                client.seen = Some(seen);
+                EVENTS.into()
+            }
+            Err(Refusal(status, why)) => answer(status, "text/plain", &format!("{why}\n")),
+        };
+        let answer = client.answer.insert(answer.into_bytes().into());
+        write(&mut client.stream, answer)
+    }
+
+    fn answer(&self, asked: Asked) -> Result<Answer, Refusal> {
+        let page = |kind, page: &str| Ok(Answer::Page(kind, page.to_owned()));
+        match asked {
+            Asked::Page => page("text/html; charset=utf-8", &self.page),
+            Asked::Metrics => page("text/plain; version=0.0.4", &self.hub.pages().metrics),
+            Asked::Records => page("application/jsonl", &self.hub.pages().records),
+            Asked::Disciplines => page("application/json", &live::disciplines()),
+            Asked::Events(_) if self.viewers.len() >= VIEWERS => {
+                let why = format!("{VIEWERS} viewers are here already");
+                Err(Refusal("503 Service Unavailable", why))
+            }
+            Asked::Events(last) => Ok(Answer::Events(self.hub.number(&last))),
+            Asked::Switch(token, wanted) => self.switch(&token, &wanted),
         }
-        let answer = self.answer.insert(answer(&self.request, pages));
-        write(&mut self.stream, answer)
+    }
+
+    fn switch(&self, token: &str, wanted: &Wanted) -> Result<Answer, Refusal> {
+        let Some(control) = &self.control else {
+            let why = "sluiced was started without --token: nobody may change it here";
+            return Err(Refusal("403 Forbidden", why.into()));
+        };
+        match control.switch(token, &wanted.link, &wanted.discipline) {
+            Ok(()) => Ok(Answer::Page("text/plain", "passed on\n".into())),
+            Err(Refused::Token) => Err(Refusal("401 Unauthorized", "another token".into())),
+            Err(Refused::Wrong(what)) => Err(Refusal("400 Bad Request", what)),
+            Err(Refused::Busy) => Err(Refusal("503 Service Unavailable", "others wait".into())),
+        }
     }
 }
 
-/// Returns the answer to a request: the records if they are asked for, and the metrics otherwise.
-fn answer(request: &[u8], pages: &Mutex<Pages>) -> VecDeque<u8> {
-    let pages = pages.lock().unwrap_or_else(PoisonError::into_inner);
-    let (kind, page) = match request.starts_with(b"GET /records ") {
-        true => ("application/jsonl", &pages.records),
-        false => ("text/plain; version=0.0.4", &pages.metrics),
-    };
+/// What a request gets.
+enum Answer {
+    /// A page of a type.
+    Page(&'static str, String),
+    /// Events after the one of this number.
+    Events(u64),
+}
+
+/// Returns an answer with its head. Nothing of it may be kept, framed, or read by another page.
+fn answer(status: &str, kind: &str, page: &str) -> String {
     let length = page.len();
-    let head = format!("HTTP/1.0 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}");
-    format!("{head}\r\n\r\n{page}").into_bytes().into()
+    format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
+         Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n\
+         Cross-Origin-Resource-Policy: same-origin\r\nReferrer-Policy: no-referrer\r\n\
+         Content-Security-Policy: {}\r\nConnection: close\r\n\r\n{page}",
+        live::POLICY
+    )
+}
+
+impl Viewer {
+    /// Writes without waiting all events that it does not yet have. Returns false if it has gone, or
+    /// if it took an event for too long.
+    fn goes_on(&mut self, now: Instant, hub: &Hub) -> bool {
+        loop {
+            if let Some((event, written, end)) = &mut self.left {
+                match self.stream.write(&event.as_bytes()[*written..]) {
+                    Ok(0) => return false,
+                    Ok(length) => *written += length,
+                    Err(error) => return is_later(&error) && now < *end,
+                }
+                if *written < event.len() {
+                    continue;
+                }
+            }
+            let Some((number, event)) = hub.next(self.seen) else {
+                self.left = None;
+                break;
+            };
+            self.seen = number;
+            self.left = Some((event, 0, now + EVENT_PATIENCE));
+        }
+        // it has nothing more to say: what comes is its end
+        self.stream
+            .read(&mut [0; 16])
+            .is_err_and(|error| is_later(&error))
+    }
+}
+
+fn is_later(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
 /// Writes as much of an answer as the client takes. Returns true if that is all of it.
@@ -220,164 +371,5 @@ fn write(stream: &mut impl Write, answer: &mut VecDeque<u8>) -> io::Result<bool>
 }
 
 #[cfg(test)]
-mod tests {
-    use std::os::unix::net::UnixStream;
-
-    use super::*;
-    use crate::{cli::Address, telemetry::endpoint::ask};
-
-    /// An endpoint in a folder of its own, not yet served.
-    struct Served {
-        server: Server,
-        path: std::path::PathBuf,
-        _folder: tempfile::TempDir,
-    }
-
-    fn served(page: &str) -> Served {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("metrics");
-        let server = Server::new(Endpoint::open(&Address::Unix(path.clone())).unwrap()).unwrap();
-        server.pages.lock().unwrap().records = page.into();
-        Served {
-            server,
-            path,
-            _folder: folder,
-        }
-    }
-
-    impl Served {
-        fn client(&self) -> UnixStream {
-            let stream = UnixStream::connect(&self.path).unwrap();
-            stream.set_nonblocking(true).unwrap();
-            stream
-        }
-
-        /// Asks, and returns what has come after one more turn, without its head.
-        fn asked(&mut self, now: Instant) -> String {
-            let mut stream = self.client();
-            stream.write_all(b"GET /records HTTP/1.0\r\n\r\n").unwrap();
-            self.server.turn(now);
-            let mut answer = String::new();
-            stream.read_to_string(&mut answer).unwrap();
-            answer.split_once("\r\n\r\n").unwrap().1.to_owned()
-        }
-    }
-
-    /// True if the other end has closed the connection.
-    fn is_closed(stream: &mut UnixStream) -> bool {
-        match stream.read(&mut [0; 16]) {
-            Ok(length) => length == 0,
-            Err(error) => error.kind() == ErrorKind::ConnectionReset,
-        }
-    }
-
-    #[test]
-    fn forty_clients_that_never_ask_make_nobody_wait() {
-        let folder = tempfile::tempdir().unwrap();
-        for address in [
-            Address::Unix(folder.path().join("metrics")),
-            "127.0.0.1:0".parse().unwrap(),
-        ] {
-            let endpoint = Endpoint::open(&address).unwrap();
-            let address = match &endpoint {
-                Endpoint::Tcp(listener) => Address::Tcp(listener.local_addr().unwrap()),
-                Endpoint::Unix(_) => address,
-            };
-            serve(endpoint).unwrap().lock().unwrap().records = "{}\n".into();
-            let silent: Vec<Box<dyn Stream>> = (0..40)
-                .map(|_| -> Box<dyn Stream> {
-                    match &address {
-                        Address::Tcp(to) => Box::new(std::net::TcpStream::connect(to).unwrap()),
-                        Address::Unix(to) => Box::new(UnixStream::connect(to).unwrap()),
-                    }
-                })
-                .collect();
-            // a second for each of them would be 40; a machine that is busy may need a few
-            let answer = (0..10).find_map(|_| ask(&address).ok());
-            assert_eq!(answer.as_deref(), Some("{}\n"));
-            drop(silent);
-        }
-    }
-
-    #[test]
-    fn a_request_that_comes_byte_by_byte_is_answered_or_ends_in_time() {
-        let mut served = served("{}\n");
-        let (start, request) = (Instant::now(), b"GET /records HTTP/1.0\r\nHost: a\r\n\r\n");
-        let [mut whole, mut endless] = [served.client(), served.client()];
-        served.server.turn(start);
-        for byte in request {
-            whole.write_all(&[*byte]).unwrap();
-            endless.write_all(b"h").unwrap();
-            served.server.turn(start);
-        }
-        let mut answer = String::new();
-        whole.read_to_string(&mut answer).unwrap();
-        assert!(answer.ends_with("\r\n\r\n{}\n"), "{answer}");
-        let late = start + PATIENCE;
-        served.server.turn(late - Duration::from_millis(1));
-        assert!(!is_closed(&mut endless));
-        endless.write_all(b"h").unwrap();
-        served.server.turn(late);
-        assert!(is_closed(&mut endless));
-        assert!(served.server.clients.is_empty());
-    }
-
-    #[test]
-    fn a_request_without_an_end_is_cut_off() {
-        let mut served = served("{}\n");
-        let mut client = served.client();
-        let now = Instant::now();
-        served.server.turn(now);
-        let mut sent = 0;
-        while let Ok(more) = client.write(&[b'h'; 1000]) {
-            sent += more;
-            served.server.turn(now);
-            let held = served.server.clients.iter().map(|each| each.request.len());
-            assert!(held.sum::<usize>() <= REQUEST_BYTES);
-        }
-        assert!(sent < 1 << 20, "{sent}");
-        assert!(served.server.clients.is_empty());
-        assert_eq!(served.asked(now), "{}\n");
-    }
-
-    #[test]
-    fn of_too_many_clients_those_that_are_there_longest_go() {
-        let mut served = served("{}\n");
-        let now = Instant::now();
-        let mut clients: Vec<UnixStream> = Vec::new();
-        for _ in 0..3 * CLIENTS {
-            clients.push(served.client());
-            served.server.turn(now);
-        }
-        assert_eq!(served.server.clients.len(), CLIENTS);
-        assert_eq!(served.asked(now), "{}\n");
-        let open = clients.iter_mut().map(|client| !is_closed(client));
-        let open: Vec<bool> = open.collect();
-        assert!(open[..2 * CLIENTS].iter().all(|open| !open));
-        assert!(open[2 * CLIENTS..].iter().all(|open| *open));
-    }
-
-    #[test]
-    fn answers_that_nobody_reads_take_a_bounded_memory() {
-        let page = "x".repeat(1 << 20);
-        let mut served = served(&page);
-        let now = Instant::now();
-        let mut clients = Vec::new();
-        for _ in 0..CLIENTS {
-            let mut client = served.client();
-            client.write_all(b"GET /records HTTP/1.0\r\n\r\n").unwrap();
-            served.server.turn(now);
-            assert!(served.server.answer_bytes() <= ANSWER_BYTES);
-            clients.push(client);
-        }
-        assert!(served.server.clients.len() > 4);
-        // the last one gets all of it, as it reads
-        let (mut client, mut got) = (clients.pop().unwrap(), Vec::new());
-        while client.read_to_end(&mut got).is_err() {
-            served.server.turn(now);
-        }
-        assert!(got.ends_with(page.as_bytes()));
-        served.server.turn(now + PATIENCE);
-        assert!(served.server.clients.is_empty());
-    }
-}
+#[path = "server_tests.rs"]
+mod tests;

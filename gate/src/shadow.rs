@@ -1,0 +1,331 @@
+//! What would another discipline have done? The same arrivals come to it, in a thread of its own:
+//! the packets do not wait for it. Senders would have reacted to its drops and marks, and did not.
+
+use std::{
+    io,
+    sync::{
+        Arc,
+        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
+    },
+    thread,
+};
+
+use sluice_aqm::{Configured, Verdict};
+use sluice_link::Clock;
+use sluice_queue::Observer;
+use sluice_random::stream;
+use sluice_scenario::Discipline;
+
+use crate::{
+    machine::privileges,
+    measures::Measures,
+    packet::Held,
+    router::{
+        link::{Link, Outlet},
+        snapshot::NAMES,
+    },
+    settings::{LinkSettings, Settings},
+    telemetry::{
+        hub::Hub,
+        seen::{Counted, Shadow},
+    },
+};
+
+/// Arrivals that are passed on together.
+const BATCH: usize = 1024;
+/// Messages that may wait; further arrivals are left out until the thread catches up.
+const WAITING: usize = 64;
+
+/// A packet that came to a link.
+#[derive(Clone, Copy)]
+struct Arrival {
+    link: usize,
+    now_ns: u64,
+    packet: Held,
+}
+
+/// What the thread is told.
+enum Told {
+    Arrivals(Vec<Arrival>),
+    /// All links have other settings from now on.
+    Settings(u64, Vec<LinkSettings>),
+    /// All that came up to now has been told, but for so many arrivals.
+    Until(u64, u64),
+}
+
+/// Where the router tells its arrivals. No call waits.
+pub struct Feed {
+    to: SyncSender<Told>,
+    batch: Vec<Arrival>,
+    /// Batches that come back empty: the thread frees none, for which the router could have to wait.
+    empty: Receiver<Vec<Arrival>>,
+    left_out: u64,
+    discipline: (Discipline, Configured),
+}
+
+impl Feed {
+    /// Tells a packet's arrival.
+    #[inline]
+    pub fn arrive(&mut self, link: usize, now_ns: u64, packet: Held) {
+        self.batch.push(Arrival {
+            link,
+            now_ns,
+            packet,
+        });
+        if self.batch.len() == BATCH {
+            self.pass_on();
+        }
+    }
+
+    /// Tells that all arrivals up to now are told.
+    pub fn until(&mut self, now_ns: u64) {
+        self.pass_on();
+        self.to.try_send(Told::Until(now_ns, self.left_out)).ok();
+    }
+
+    /// Tells that the links have other rates, delays and buffers; the discipline stays.
+    pub fn change(&mut self, now_ns: u64, settings: &Settings) {
+        self.pass_on();
+        let links = shadowed(settings, &self.discipline);
+        self.to.try_send(Told::Settings(now_ns, links)).ok();
+    }
+
+    fn pass_on(&mut self) {
+        let empty = self.empty.try_recv();
+        let empty = empty.unwrap_or_else(|_| Vec::with_capacity(BATCH));
+        let batch = std::mem::replace(&mut self.batch, empty);
+        if let Err(TrySendError::Full(Told::Arrivals(batch))) =
+            self.to.try_send(Told::Arrivals(batch))
+        {
+            self.left_out += batch.len() as u64;
+        }
+    }
+}
+
+/// Links of the same settings, but for their discipline.
+fn shadowed(
+    settings: &Settings,
+    (discipline, aqm): &(Discipline, Configured),
+) -> Vec<LinkSettings> {
+    let links = settings.links().into_iter();
+    links
+        .map(|link| LinkSettings {
+            discipline: discipline.clone(),
+            aqm: aqm.clone(),
+            ..link.clone()
+        })
+        .collect()
+}
+
+/// Links that have another discipline, before their thread runs.
+pub struct Shadows {
+    told: Receiver<Told>,
+    empty: SyncSender<Vec<Arrival>>,
+    links: Vec<LinkSettings>,
+    seed: u64,
+    streams: [usize; 2],
+}
+
+/// Returns links with this discipline, and where their arrivals are to be told.
+pub fn of(settings: &Settings, discipline: (Discipline, Configured)) -> (Feed, Shadows) {
+    let (to, told) = sync_channel(WAITING);
+    let (back, empty) = sync_channel(WAITING);
+    let shadows = Shadows {
+        told,
+        empty: back,
+        links: shadowed(settings, &discipline),
+        seed: settings.seed,
+        streams: settings.streams,
+    };
+    let feed = Feed {
+        to,
+        batch: Vec::with_capacity(BATCH),
+        empty,
+        left_out: 0,
+        discipline,
+    };
+    (feed, shadows)
+}
+
+impl Shadows {
+    /// Starts the thread, which publishes how the links stand.
+    ///
+    /// # Errors
+    /// If there can be no thread.
+    pub fn start(self, hub: Arc<Hub>, clock_ns: u64) -> io::Result<()> {
+        let work = move || {
+            privileges::give_way();
+            let mut earlier: Option<Vec<(u64, Measures)>> = None;
+            self.follow(|now_ns, left_out, links| {
+                if earlier
+                    .as_ref()
+                    .is_some_and(|all| !Hub::is_time(now_ns, all[0].0))
+                {
+                    return;
+                }
+                let now = links.iter_mut().map(|link| (now_ns, link.measures(now_ns)));
+                let now: Vec<_> = now.collect();
+                let rows = links.iter().enumerate().map(|(place, link)| Shadow {
+                    link: NAMES[place],
+                    discipline: link.settings().discipline.name(),
+                    clock_ms: (clock_ns + now_ns) as f64 / 1e6,
+                    left_out,
+                    queue_packets: link.packets(),
+                    counted: Counted::of(&now[place].1, earlier.as_ref().map(|all| &all[place].1)),
+                });
+                hub.publish("shadow", &rows.collect::<Vec<_>>());
+                earlier = Some(now);
+            });
+        };
+        thread::Builder::new().spawn(work).map(drop)
+    }
+
+    /// Does what it is told until the router ends; `at_record` gets the time, ns, the number of
+    /// arrivals left out, and the links, whenever the router makes a record.
+    fn follow(self, mut at_record: impl FnMut(u64, u64, &mut [Link<Held>])) {
+        let links = self.links.into_iter().zip(self.streams);
+        let mut links: Vec<_> = links
+            .map(|(settings, place)| {
+                let random = stream(self.seed, &format!("aqm {place}"), 0);
+                Link::new(settings, Clock::endless(), random)
+            })
+            .collect();
+        for told in self.told {
+            match told {
+                Told::Arrivals(mut batch) => {
+                    for Arrival {
+                        link,
+                        now_ns,
+                        packet,
+                    } in batch.drain(..)
+                    {
+                        links[link].arrive(now_ns, packet, &mut Nobody);
+                    }
+                    self.empty.try_send(batch).ok();
+                }
+                Told::Settings(now_ns, settings) => {
+                    for (link, settings) in links.iter_mut().zip(settings) {
+                        link.advance(now_ns, &mut Nobody);
+                        link.change(now_ns, settings);
+                    }
+                }
+                Told::Until(now_ns, left_out) => {
+                    for link in &mut links {
+                        link.advance(now_ns, &mut Nobody);
+                    }
+                    at_record(now_ns, left_out, &mut links);
+                }
+            }
+        }
+    }
+}
+
+/// Gets the packets of a shadow.
+struct Nobody;
+
+impl Observer<Held> for Nobody {
+    fn lost(&mut self, _: Held, _: Verdict) {}
+}
+
+impl Outlet<Held> for Nobody {
+    fn released(&mut self, _: u64, _: Held) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::LinkOptions;
+
+    fn settings(aqm: &str) -> Settings {
+        let read = Settings::read(&LinkOptions {
+            aqm: Some(aqm.into()),
+            rate: Some("10e6".into()),
+            limit: Some("60".into()),
+            ..LinkOptions::default()
+        });
+        read.unwrap()
+    }
+
+    /// Sends bursts of packets to a link and to its shadow; returns the verdicts of both.
+    fn both(aqm: &str, shadow: &str, change: Option<&str>) -> [[u64; Verdict::COUNT]; 2] {
+        let all = settings(aqm);
+        let other = settings(shadow).forward;
+        let (mut feed, shadows) = of(&all, (other.discipline, other.aqm));
+        let random = stream(all.seed, &format!("aqm {}", all.streams[0]), 0);
+        let mut link = Link::new(all.forward.clone(), Clock::endless(), random);
+        let (sender, receiver) = sync_channel(1);
+        let thread = thread::spawn(move || {
+            shadows.follow(|now_ns, left_out, links| {
+                assert_eq!(left_out, 0);
+                sender.send(links[0].measures(now_ns).verdicts).unwrap();
+            });
+        });
+        let mut now_ns = 0;
+        for burst in 0..400_u64 {
+            for id in 0..burst % 23 {
+                let packet = Held {
+                    id: id as u32,
+                    bytes: 1500,
+                    ..Held::default()
+                };
+                link.arrive(now_ns, packet, &mut Nobody);
+                feed.arrive(0, now_ns, packet);
+                now_ns += 1_000 * id;
+            }
+            now_ns += 12_000_000;
+            if burst == 200
+                && let Some(other) = change
+            {
+                let other = settings(other);
+                link.advance(now_ns, &mut Nobody);
+                link.change(now_ns, other.forward.clone());
+                feed.change(now_ns, &other);
+            }
+        }
+        link.advance(now_ns, &mut Nobody);
+        feed.until(now_ns);
+        let of_shadow = receiver.recv().unwrap();
+        drop(feed);
+        thread.join().unwrap();
+        [link.measures(now_ns).verdicts, of_shadow]
+    }
+
+    #[test]
+    fn with_the_same_discipline_a_shadow_decides_the_same_and_with_another_it_does_not() {
+        for aqm in ["red:min_th=5,max_th=20", "codel", "pie"] {
+            let [of_link, of_shadow] = both(aqm, aqm, None);
+            assert!(of_link.iter().sum::<u64>() > 4000, "{of_link:?}");
+            assert!(
+                of_link[Verdict::Admit as usize] < of_link.iter().sum(),
+                "{aqm}"
+            );
+            assert_eq!(of_link, of_shadow, "{aqm}");
+        }
+        let [of_link, of_shadow] = both("drop_tail", "red:min_th=5,max_th=20", None);
+        assert_eq!(of_link[Verdict::DropEarly as usize], 0);
+        assert!(of_shadow[Verdict::DropEarly as usize] > 0);
+    }
+
+    #[test]
+    fn a_change_of_the_links_discipline_leaves_that_of_its_shadow() {
+        let red = "red:min_th=5,max_th=20";
+        let [of_link, of_shadow] = both("drop_tail", red, Some(red));
+        let [_, alone] = both("drop_tail", red, None);
+        assert!(of_link[Verdict::DropEarly as usize] > 0);
+        assert_eq!(of_shadow, alone);
+    }
+
+    #[test]
+    fn what_the_thread_has_no_time_for_is_left_out_and_counted() {
+        let all = settings("drop_tail");
+        let own = all.forward.clone();
+        let (mut feed, shadows) = of(&all, (own.discipline, own.aqm));
+        // nobody takes anything
+        for _ in 0..BATCH * (WAITING + 3) {
+            feed.arrive(0, 0, Held::default());
+        }
+        assert_eq!(feed.left_out, 3 * BATCH as u64);
+        drop(shadows);
+        feed.until(1);
+    }
+}
