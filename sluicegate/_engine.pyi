@@ -377,6 +377,13 @@ class ClassCounts:
     jitter_sum: float
     jitter_count: int
     completions: list[Completions]
+    pages: Times
+    played: int
+    stalled: int
+    stalls: int
+    segments: int
+    rates_bps: float
+    switches: int
 
 @final
 class Period:

@@ -287,6 +287,11 @@ class EndCounts:
         return np.array([np.nan if ns is None else ns for ns in least], dtype=np.float64)
 
     @cached_property
+    def pages(self) -> Times:
+        """From asking for a page of the web until all of it was there, ns."""
+        return _times_of(self.sets, lambda each: each.pages)
+
+    @cached_property
     def all(self) -> SizeCounts:
         """Flows and objects of all sizes."""
         return SizeCounts.of(

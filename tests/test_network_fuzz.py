@@ -64,7 +64,26 @@ FLOWS = st.one_of(
     tables(SPREAD | {"packets": st.sampled_from([1000, 1, 9])}, kind="tcp", tcp=TCP),
     tables(SHARED, kind="short-tcp", tcp=TCP, gaps=DISTRIBUTIONS, duration=DISTRIBUTIONS),
     tables(SHARED, kind="short-tcp", tcp=TCP, gaps=DISTRIBUTIONS, packets=SIZES),
-    tables(SPREAD, kind="web", tcp=TCP, objects=SIZES, think=DISTRIBUTIONS),
+    tables(
+        SPREAD | {"page_objects": st.sampled_from([2, 7]), "connections": st.sampled_from([1, 2])},
+        kind="web",
+        tcp=TCP,
+        objects=SIZES,
+        think=DISTRIBUTIONS,
+    ),
+    tables(
+        SPREAD
+        | {"segment_s": st.sampled_from([0.01, 1e-9]), "buffer_s": st.sampled_from([0.02, 2.0])},
+        kind="video",
+        tcp=TCP,
+        rates_bps=st.sampled_from([[1e5], [1.0, 1e6, 1e12]]),
+    ),
+    tables(
+        SPREAD | {"packets": st.sampled_from([1, 9])},
+        kind="tcp",
+        tcp=TCP,
+        rate_bps=st.sampled_from([1.0, 1e5, 1e9]),
+    ),
     tables(SPREAD, **DATAGRAMS, gaps=st.sampled_from(["constant", "exponential"])),
     tables(SPREAD, **DATAGRAMS, on=DISTRIBUTIONS, off=DISTRIBUTIONS),
 )

@@ -15,7 +15,6 @@ from sluicegate.evaluate.profile import Profile
 from sluicegate.evaluate.uncounted import of_flows
 from sluicegate.measures import fairness
 from sluicegate.measures.synchronisation import synchronisation_ratio
-from sluicegate.measures.voice import BPL_CONCEALED, mean_opinion_score
 from sluicegate.scenario import Discipline
 from sluicegate.worlds.network.record import NetworkRecord
 
@@ -28,11 +27,9 @@ _OF_QUEUE = ("sojourn_mean", "sojourn_p99", "queue_mean", "loss_ratio", "mark_ra
 _OF_CLASS = (
     *("goodput_bps", "loss_ratio", "mark_ratio", "sojourn_mean", "sojourn_p99"),
     *("one_way_delay_mean", "one_way_delay_p50", "one_way_delay_p99"),
-    *("delay_variation_p50", "delay_variation_p99", "jitter", "missing_ratio"),
+    *("delay_variation_p50", "delay_variation_p99", "jitter", "missing_ratio", "mos"),
     *("completion_mean", "completion_p50", "completion_p99", "slowdown_mean", "finished"),
 )
-# a call: G.711 in packets of 20 ms, which a buffer holds until 99 % are there
-_PACKET_S, _LATE = 0.02, 0.01
 
 
 @dataclass(frozen=True)
@@ -95,11 +92,6 @@ def _of_class(record: NetworkRecord, name: str) -> dict[str, float]:
     met = [each.value for each in queues if each is not None]
     if met:
         found[f"{name}.queueing_delay"] = sum(met)
-    late_s, missing = found.get(f"{name}.one_way_delay_p99"), found.get(f"{name}.missing_ratio")
-    if late_s is not None and missing is not None:
-        lost = missing + _LATE * (1 - missing)
-        score = mean_opinion_score(late_s + _PACKET_S, lost, BPL_CONCEALED)
-        found[f"{name}.mos"] = math.nan if score is None else score
     return found
 
 

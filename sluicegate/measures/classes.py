@@ -30,11 +30,14 @@ from sluicegate.measures.definition import (
     ratio,
 )
 from sluicegate.measures.queue import QUEUE
+from sluicegate.measures.voice import BPL_CONCEALED, mean_opinion_score
 
 _NS_PER_S = 1e9
 # between the name of a class and that of a measure; the former has none
 BETWEEN = "."
 _LEVELS = (0.5, 0.9, 0.99)
+# a call: G.711 in packets of 20 ms, which a buffer holds until 99 % are there
+_PACKET_S, _LATE = 0.02, 0.01
 
 
 def _per_cent(level: float) -> str:
@@ -154,9 +157,73 @@ def _mean_and_quantiles(
     return [mean, *map(quantile, levels)]
 
 
+def _watched_min(c: EndCounts) -> FloatArray:
+    return c.sum(lambda each: each.played + each.stalled) / (60 * _NS_PER_S)
+
+
+def _of_video() -> list[Definition[EndCounts]]:
+    per_minute = Unit("1/min")
+    return [
+        Definition(
+            "stall_ratio",
+            "stalled",
+            SHARE,
+            r"T_\mathrm{stalled} / (T_\mathrm{played} + T_\mathrm{stalled})",
+            "share of the time since their first pictures in which videos stood still for want of "
+            "data",
+            lambda c: ratio(
+                c.sum(lambda each: each.stalled), c.sum(lambda each: each.played + each.stalled)
+            ),
+        ),
+        Definition(
+            "stall_rate",
+            "stalls",
+            per_minute,
+            r"N_\mathrm{stalls} / (T_\mathrm{played} + T_\mathrm{stalled})",
+            "how often they came to stand still",
+            lambda c: ratio(c.sum(lambda each: each.stalls), _watched_min(c)),
+        ),
+        Definition(
+            "quality",
+            "quality",
+            Unit("bits/s"),
+            r"\sum r / N_\mathrm{segments}",
+            "mean rate, in which they were chosen, of the segments of videos that arrived",
+            lambda c: ratio(c.sum(lambda each: each.rates_bps), c.sum(lambda each: each.segments)),
+        ),
+        Definition(
+            "switch_rate",
+            "switches",
+            per_minute,
+            r"N_\mathrm{switches} / (T_\mathrm{played} + T_\mathrm{stalled})",
+            "how often a segment had another rate than the one before",
+            lambda c: ratio(c.sum(lambda each: each.switches), _watched_min(c)),
+        ),
+    ]
+
+
 def _one_way_delays() -> list[Definition[EndCounts]]:
     between = "from the sending of a data packet or datagram until it arrives at its receiver"
     return of_times("one_way_delay", between, "w", lambda c: c.one_way_delay)
+
+
+def _missing(c: EndCounts) -> FloatArray:
+    return 1 - ratio(
+        c.sum(lambda each: each.datagrams_received), c.sum(lambda each: each.datagrams_expected)
+    )
+
+
+def _opinions(c: EndCounts) -> FloatArray:
+    """The score of each replication, were the datagrams calls; NaN where none came."""
+
+    def score(late_s: float, missing: float) -> float:
+        if np.isnan(late_s) or np.isnan(missing):
+            return np.nan
+        lost = missing + _LATE * (1 - missing)
+        return mean_opinion_score(late_s + _PACKET_S, lost, BPL_CONCEALED) or np.nan
+
+    late_s = quantiles(c.one_way_delay, 1 - _LATE) / _NS_PER_S
+    return np.array(list(map(score, late_s, _missing(c))))
 
 
 def _finished(c: SizeCounts) -> FloatArray:
@@ -205,13 +272,7 @@ ENDS: list[Definition[EndCounts]] = [
         r"1 - N_\mathrm{datagrams} / N_\mathrm{expected}",
         "share of the datagrams that never came, by the gaps in their sequence numbers, wherever "
         "they were lost",
-        lambda c: (
-            1
-            - ratio(
-                c.sum(lambda each: each.datagrams_received),
-                c.sum(lambda each: each.datagrams_expected),
-            )
-        ),
+        _missing,
     ),
     Definition(
         "reordered_ratio",
@@ -233,7 +294,26 @@ ENDS: list[Definition[EndCounts]] = [
         "interarrival jitter of each flow (RFC 3550, section 6.4.1), the mean over its packets",
         lambda c: ratio(c.sum(lambda each: each.jitter_sum), c.sum(lambda each: each.jitter_count)),
     ),
+    Definition(
+        "mos",
+        "MOS",
+        INDEX,
+        r"\mathrm{MOS}(R)",
+        "mean opinion score of a call, from 1 to 4.5, by the E-model (ITU-T G.107), were the "
+        "datagrams voice: G.711 in packets of 20 ms, losses concealed, and a play-out buffer that waits for "
+        "99 % of the packets",
+        _opinions,
+    ),
     *_completions(),
+    *_mean_and_quantiles(
+        ("page", ""),
+        (SECONDS, _NS_PER_S),
+        "g",
+        "time from when a user of the web asks for a page until all of its objects are there",
+        lambda c: c.pages,
+        _LEVELS,
+    ),
+    *_of_video(),
     Definition(
         "finished",
         "finished",

@@ -231,6 +231,8 @@ class TcpFlows(FlowsBase):
         start_s: Earliest start. [s; 0 to 1e+08; default 0]
         stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
         tcp: The connections.
+        rate_bps: Rate at which the application of each flow has packets to send, one after the
+            other; None: it always has more. [bits/s; 0.001 to 1e+14]
         packets: Data packets of each flow; None: without end. [packets; 1 to 4.29497e+09]
         spread_s: Starts are uniform over this time. [s; 0 to 1e+08; default 0]
     """
@@ -246,6 +248,7 @@ class TcpFlows(FlowsBase):
     start_s: float = 0.0
     stop_s: float | None = None
     tcp: Tcp = field(default_factory=Tcp)
+    rate_bps: float | None = None
     packets: int | None = None
     spread_s: float = 0.0
 
@@ -388,12 +391,14 @@ class ShortTcpFlows(FlowsBase):
 
 @dataclass(frozen=True, kw_only=True)
 class WebFlows(FlowsBase):
-    """Users of the web: each fetches an object, thinks, and fetches the next.
+    """Users of the web: each fetches a page, thinks, and fetches the next; `count` users.
 
-    All fetches of a user share one connection, as since HTTP/1.1: after a pause its window is what
-    it was, or, if the pause was longer than the time-out, starts again from at most the initial one
-    (RFC 5681, section 4.1). Thinking starts when the last packet of the object is acknowledged;
-    asking for an object takes no packet. For a connection per object, use `ShortTcpFlows`.
+    A page is one object or several. All fetches of a user share one connection or several, as since
+    HTTP/1.1; each fetches one object at a time, and takes the next of the page as soon as it has
+    one. After a pause a connection's window is what it was, or, if the pause was longer than the
+    time-out, starts again from at most the initial one (RFC 5681, section 4.1). Thinking starts
+    when the last packet of the page is acknowledged; asking for an object takes no packet. For a
+    connection per object, use `ShortTcpFlows`.
 
     Attributes:
         label: Name of the class in which their packets are counted: letters, digits, `-` and `_`.
@@ -411,8 +416,10 @@ class WebFlows(FlowsBase):
         stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
         tcp: The connections.
         objects: Distribution of the data packets of an object.
-        think: Distribution of the time from the end of a fetch to the start of the next.
-        spread_s: First fetches start uniformly over this time; none starts after `stop_s`. [s; 0 to
+        page_objects: Objects of a page. [1 to 10,000; default 1]
+        connections: Connections of a user: at most as many as objects. [1 to 100; default 1]
+        think: Distribution of the time from the end of a page to the start of the next.
+        spread_s: First pages start uniformly over this time; none starts after `stop_s`. [s; 0 to
             1e+08; default 0]
     """
 
@@ -428,7 +435,60 @@ class WebFlows(FlowsBase):
     stop_s: float | None = None
     tcp: Tcp = field(default_factory=Tcp)
     objects: Sizes
+    page_objects: int = 1
+    connections: int = 1
     think: Distribution
+    spread_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class VideoFlows(FlowsBase):
+    """Players of video in segments over HTTP, whose quality follows the buffer.
+
+    Each has one connection. It chooses the rate of each segment by what its buffer holds: BBA-0 of
+    Huang et al. 2014, the lowest up to 3/8 of the buffer, the highest from 9/10 on, or as soon as
+    another segment would not fit. It asks for the next segment when one has arrived and the buffer
+    has room. The picture starts with the first segment, stands still while the buffer is empty, and
+    goes on with the next.
+
+    Attributes:
+        label: Name of the class in which their packets are counted: letters, digits, `-` and `_`.
+            Groups with the same label are one class; None: `flows-` and the place of the group,
+            from 0 on. A scenario with one group counts by class only if it has a label.
+        count: Number of flows, which are distributed in turn over the pairs of nodes of the route.
+            [1 to 1e+07; default 1]
+        route: Name of a route of the topology; None: its first route, or from `source` to `sink`.
+        source: Node that sends, instead of a route.
+        sink: Node that receives.
+        dscp: Differentiated services codepoint of their packets, in both directions: 46 is EF, 8
+            CS1. In a replay 0 is that of the capture. [0 to 63; default 0]
+        ect1: Whether packets that would have ECT(0) have ECT(1), as those of L4S. [default False]
+        start_s: Earliest start. [s; 0 to 1e+08; default 0]
+        stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
+        tcp: The connections.
+        rates_bps: Rates in which each segment can be had, headers included, from the lowest to the
+            highest. [bits/s; 1 to 1e+12]
+        segment_s: Time that a segment plays. [s; 1e-09 to 1e+08; default 4]
+        buffer_s: Time that a full buffer plays: at least two segments. [s; 1e-09 to 1e+08; default
+            60]
+        spread_s: Starts are uniform over this time; no segment is asked for after `stop_s`. [s; 0
+            to 1e+08; default 0]
+    """
+
+    kind: ClassVar[Literal["video"]] = "video"
+    label: str | None = None
+    count: int = 1
+    route: str | None = None
+    source: str | None = None
+    sink: str | None = None
+    dscp: int = 0
+    ect1: bool = False
+    start_s: float = 0.0
+    stop_s: float | None = None
+    tcp: Tcp = field(default_factory=Tcp)
+    rates_bps: Sequence[float]
+    segment_s: float = 4.0
+    buffer_s: float = 60.0
     spread_s: float = 0.0
 
 
@@ -767,7 +827,7 @@ class LinkSettings(Table):
 
 Topology: TypeAlias = Dumbbell | ParkingLot | Star | Graph
 
-Flows: TypeAlias = TcpFlows | ShortTcpFlows | WebFlows | DatagramFlows | ReplayFlows
+Flows: TypeAlias = TcpFlows | ShortTcpFlows | WebFlows | VideoFlows | DatagramFlows | ReplayFlows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -849,6 +909,7 @@ __all__ = [
     "Topology",
     "Uniform",
     "Variant",
+    "VideoFlows",
     "WebFlows",
     "WifiLink",
     "Wire",

@@ -153,6 +153,7 @@ fn group(pair: usize, flows: u64, config: &Config) -> Group {
                 stop_ns: NEVER,
             },
             spread_ns: 1000 * MS,
+            gap_ns: None,
         }),
     }
 }

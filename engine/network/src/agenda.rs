@@ -16,8 +16,8 @@ pub enum Task {
     Start(u32),
     /// A TCP flow's application has no more to send.
     Stop(u32),
-    /// A user of the web fetches an object over this TCP flow.
-    Fetch(u32),
+    /// A TCP flow's application gives it packets.
+    Supply(u32),
     /// A sender's timer may have run out.
     SenderTimer(u32),
     /// A packet of a sender that paces may leave.

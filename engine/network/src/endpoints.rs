@@ -1,6 +1,6 @@
 //! The endpoints of all flows.
 
-use std::collections::HashMap;
+use std::ops::Range;
 
 use sluice_aqm::NEVER;
 use sluice_link::Clock;
@@ -18,7 +18,8 @@ use crate::{
     routes::Routes,
     run::{DatagramOutcome, TcpOutcome},
     sources::{
-        DatagramSource, Group, MOST_FLOWS, ShortTcp, Source, TcpFlow, TcpKind, User, spread,
+        Application, Applications, DatagramSource, Felt, Group, MOST_FLOWS, ShortTcp, Source,
+        TcpFlow, TcpKind, Writer, spread,
     },
     timer::Timer,
 };
@@ -83,8 +84,7 @@ pub struct Endpoints {
     pub receivers: Vec<TcpReceiver>,
     /// The receivers' timers; empty as long as no receiver needs one.
     receiver_timers: Vec<Timer>,
-    /// The users of the web, by the number of their TCP flow.
-    pub users: HashMap<u32, User>,
+    pub applications: Applications,
     pub datagram_senders: Vec<DatagramSender>,
     pub datagrams: Vec<DatagramFlow>,
     /// When each TCP flow starts, and when it finished ([`NEVER`] if it has not).
@@ -101,6 +101,8 @@ pub struct Endpoints {
     pub classes: Classes,
     /// How long flows and objects of each class took; empty if they are not counted by class.
     completions: Vec<BySize>,
+    /// What people feel of the applications of each class.
+    felt: Vec<Felt>,
 }
 
 impl Endpoints {
@@ -136,6 +138,9 @@ impl Endpoints {
                         let flow = long.draw(&mut random);
                         let add = (index, group, &long.kind, flow);
                         all.add_tcp(add, routes, &mut random, (clock, agenda));
+                        if let Some(gap_ns) = long.gap_ns {
+                            all.limit(gap_ns, &flow, &mut random, (clock, agenda));
+                        }
                     }
                     Source::Short(short) => {
                         for flow in all.arrivals((index, short), &mut random, end_ns)? {
@@ -144,11 +149,23 @@ impl Endpoints {
                         }
                     }
                     Source::Web(web) => {
-                        let flow = web.draw(&mut random);
-                        let add = (index, group, &web.kind, flow);
+                        let first = all.senders.len() as u32;
+                        let flows = web.draw(&mut random);
+                        for flow in &flows {
+                            let add = (index, group, &web.kind, *flow);
+                            all.add_tcp(add, routes, &mut random, (clock, agenda));
+                        }
+                        let user = Application::User(web.user(random, &flows));
+                        all.applications
+                            .add(first..first + flows.len() as u32, user);
+                    }
+                    Source::Video(video) => {
+                        let first = all.senders.len() as u32;
+                        let flow = video.draw(&mut random);
+                        let add = (index, group, &video.kind, flow);
                         all.add_tcp(add, routes, &mut random, (clock, agenda));
-                        all.users
-                            .insert(all.senders.len() as u32 - 1, web.user(random, &flow));
+                        let player = Application::Player(Box::new(video.player(&flow)));
+                        all.applications.add(first..first + 1, player);
                     }
                     Source::Datagrams(datagrams) => {
                         let sender = datagrams.start(random, end_ns);
@@ -163,6 +180,7 @@ impl Endpoints {
         }
         all.classes = Classes::new(&plan.classes, &all.tcp_groups, &all.datagram_groups);
         all.completions = vec![BySize::default(); all.classes.count.unwrap_or(0)];
+        all.felt = vec![Felt::default(); all.classes.count.unwrap_or(0)];
         let of_kinds = all.senders.iter().zip(&all.tcp_groups);
         for (sender, group) in of_kinds {
             if sender.kind as usize == all.ideals.len() {
@@ -227,6 +245,24 @@ impl Endpoints {
         self.stops.push(flow.stop_ns != NEVER);
     }
 
+    /// Limits the flow that was added last: its application gives it a packet each `gap_ns`.
+    fn limit(
+        &mut self,
+        gap_ns: f64,
+        flow: &TcpFlow,
+        random: &mut Stream,
+        (clock, agenda): (Clock, &mut Agenda),
+    ) {
+        let number = self.senders.len() as u32 - 1;
+        let sender = &mut self.senders[number as usize];
+        let config = &self.kinds[sender.kind as usize].config;
+        sender.endpoint = Sender::new(config, 0, spread(config.tick_ns, random));
+        let writer = Writer::new(gap_ns, flow.packets, flow.stop_ns);
+        let application = Application::Writer(writer);
+        self.applications.add(number..number + 1, application);
+        agenda.add(clock.ticks(flow.start_ns), Task::Supply(number));
+    }
+
     /// Returns the timer of a receiver.
     #[inline]
     pub fn receiver_timer(&mut self, flow: u32) -> &mut Timer {
@@ -256,14 +292,18 @@ impl Endpoints {
         self.datagram_groups.resize(flows, index as u32);
     }
 
-    /// Notes that a TCP flow has nothing left to send or to wait for. Returns when its next fetch
-    /// starts (ns), if it is the flow of a user of the web.
-    pub fn note_end(&mut self, flow: u32, now_ns: u64) -> Option<u64> {
-        if let Some(user) = self.users.get_mut(&flow) {
-            let (object, next_ns) = user.think(now_ns)?;
-            let took_ns = now_ns - object.start_ns;
-            self.note_completion(flow, object.packets, took_ns, Some(object.first));
-            return next_ns;
+    /// Notes that a TCP flow has nothing left to send or to wait for. Returns when which flows get
+    /// packets of its application, ns.
+    pub fn note_end(&mut self, flow: u32, now_ns: u64) -> Option<(u64, Range<u32>)> {
+        if let Some(turn) = self.applications.acknowledged(flow, now_ns) {
+            if let Some(object) = turn.ended {
+                let took_ns = now_ns - object.start_ns;
+                self.note_completion(flow, object.packets, took_ns, Some(object.first));
+            }
+            if let (Some(page_ns), Some(class)) = (turn.page_ns, self.class_of(flow)) {
+                self.felt[class].pages.add(page_ns);
+            }
+            return turn.next;
         }
         let end_ns = &mut self.ends_ns[flow as usize];
         let sender = &self.senders[flow as usize].endpoint;
@@ -290,10 +330,16 @@ impl Endpoints {
         }
     }
 
+    /// Returns the class of a TCP flow; `None` if flows are not counted by class.
+    fn class_of(&self, flow: u32) -> Option<usize> {
+        let class = self.classes.tcp().get(flow as usize);
+        class.copied().map(usize::from)
+    }
+
     /// Counts a flow or an object that ended. `opens`: whether it began with the handshake, if it
     /// has a size of its own.
     fn note_completion(&mut self, flow: u32, packets: u32, took_ns: u64, opens: Option<bool>) {
-        let Some(class) = self.classes.tcp().get(flow as usize) else {
+        let Some(class) = self.class_of(flow) else {
             return;
         };
         let kind = self.senders[flow as usize].kind as usize;
@@ -302,15 +348,15 @@ impl Endpoints {
             took_ns,
             ideal_ns: opens.map(|opens| self.ideals[kind].time_ns(packets, opens)),
         };
-        completions::end(&mut self.completions[usize::from(*class)], &ended);
+        completions::end(&mut self.completions[class], &ended);
     }
 
     /// Counts the flows and objects that have begun and not ended; not those without an end.
     fn note_unfinished(&mut self, now_ns: u64) {
         for (flow, class) in self.classes.tcp().iter().enumerate() {
             let sender = &self.senders[flow];
-            let packets = match self.users.get(&(flow as u32)) {
-                Some(user) => user.fetching().map(|object| object.packets),
+            let packets = match self.applications.transfers(flow as u32) {
+                Some(packets) => packets,
                 None => {
                     let (packets, sized) = self.size(flow as u32);
                     let ends = sized || self.stops[flow];
@@ -335,6 +381,17 @@ impl Endpoints {
         }
         let fresh = vec![BySize::default(); self.completions.len()];
         std::mem::replace(&mut self.completions, fresh)
+    }
+
+    /// Returns what people felt of each class since the last call.
+    pub fn take_felt(&mut self, now_ns: u64) -> Vec<Felt> {
+        let classes = self.classes.tcp();
+        if !classes.is_empty() {
+            let class_of = |flow: u32| usize::from(classes[flow as usize]);
+            self.applications.count(now_ns, class_of, &mut self.felt);
+        }
+        let fresh = vec![Felt::default(); self.felt.len()];
+        std::mem::replace(&mut self.felt, fresh)
     }
 
     /// Returns the mean congestion window of the active TCP flows, packets; NaN if there are none.

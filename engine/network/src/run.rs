@@ -14,6 +14,7 @@ use crate::{
     plan::Plan,
     reception::Reception,
     series::{FlowSeries, PortSeries},
+    sources::Felt,
     tally::Tally,
     trace::Trace,
     wire::WireTally,
@@ -106,6 +107,8 @@ pub struct ClassCounts {
     pub reception: Reception,
     /// How long flows and objects took, by size.
     pub completions: BySize,
+    /// What people felt of the applications.
+    pub felt: Felt,
 }
 
 /// The outcome of a TCP flow.

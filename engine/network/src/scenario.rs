@@ -22,7 +22,7 @@ use crate::{
     policer::Policer,
     sources::{
         ArrivalProcess, Datagrams, Distribution, Extent, Group, LongTcp, Noise, Recording, Replay,
-        ShortTcp, Size, Source, TcpFlow, TcpKind, Web,
+        ShortTcp, Size, Source, TcpFlow, TcpKind, Video, Web,
     },
     topology::{Link, PortPlan, Topology},
     wire::{Loss, WirePlan},
@@ -184,6 +184,9 @@ fn source(flows: &Flows) -> Result<Source, String> {
                 stop_ns,
             },
             spread_ns: ns(flows.spread_s),
+            gap_ns: flows
+                .rate_bps
+                .map(|rate_bps| gap_ns(flows.tcp.packet_bytes, rate_bps)),
         }),
         Flows::ShortTcpFlows(flows) => Source::Short(ShortTcp {
             kind: tcp_kind(&flows.tcp, class)?,
@@ -195,7 +198,18 @@ fn source(flows: &Flows) -> Result<Source, String> {
         Flows::WebFlows(flows) => Source::Web(Web {
             kind: tcp_kind(&flows.tcp, class)?,
             objects: size(&flows.objects),
+            page_objects: flows.page_objects,
+            connections: flows.connections,
             think: time(&flows.think),
+            start_ns,
+            spread_ns: ns(flows.spread_s),
+            stop_ns,
+        }),
+        Flows::VideoFlows(flows) => Source::Video(Video {
+            kind: tcp_kind(&flows.tcp, class)?,
+            rates_bps: flows.rates_bps.clone(),
+            segment_ns: ns(flows.segment_s),
+            buffer_ns: ns(flows.buffer_s),
             start_ns,
             spread_ns: ns(flows.spread_s),
             stop_ns,
@@ -330,8 +344,13 @@ fn flow_arrivals(flows: &ShortTcpFlows) -> ArrivalProcess {
     }
 }
 
+/// Returns the mean time between two packets at a rate.
+fn gap_ns(packet_bytes: u16, rate_bps: f64) -> f64 {
+    (8.0 * f64::from(packet_bytes) / rate_bps * 1e9).max(1.0)
+}
+
 fn datagram_arrivals(flows: &DatagramFlows) -> Result<ArrivalProcess, String> {
-    let gap_ns = (8.0 * f64::from(flows.packet_bytes) / flows.rate_bps * 1e9).max(1.0);
+    let gap_ns = gap_ns(flows.packet_bytes, flows.rate_bps);
     if let (Some(on), Some(off)) = (&flows.on, &flows.off) {
         let (on, off) = (time(on), time(off));
         return Ok(ArrivalProcess::OnOff { gap_ns, on, off });

@@ -18,6 +18,7 @@ use crate::{
     routes::Routes,
     run::{ClassCounts, Counts, Monitor, Period, Replication},
     series::FlowSeries,
+    sources::Supply,
     topology,
     trace::Trace,
 };
@@ -238,10 +239,12 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
             Stimulus::Timer => sender.endpoint.on_timer(config, now.ns, &mut send),
             Stimulus::Release => sender.endpoint.on_release(config, now.ns, &mut send),
             Stimulus::Stop => sender.endpoint.stop(),
-            Stimulus::More { packets, idle_ns } => {
-                sender
-                    .endpoint
-                    .resume(config, now.ns, packets, idle_ns, &mut send);
+            Stimulus::More(supply) => {
+                let (endpoint, packets) = (&mut sender.endpoint, supply.packets);
+                match supply.idle_ns {
+                    Some(idle_ns) => endpoint.resume(config, now.ns, packets, idle_ns, &mut send),
+                    None => endpoint.write(config, now.ns, packets, &mut send),
+                }
             }
         }
         let clock = self.network.clock();
@@ -249,9 +252,9 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         if let Some(due) = sender.timer.follow(clock, now, deadline) {
             self.enter(due, Task::SenderTimer(flow));
         } else if deadline.is_none()
-            && let Some(due_ns) = self.ends.note_end(flow, now.ns)
+            && let Some((due_ns, flows)) = self.ends.note_end(flow, now.ns)
         {
-            self.enter_at(due_ns, Task::Fetch(flow));
+            flows.for_each(|each| self.enter_at(due_ns, Task::Supply(each)));
         }
         if waits {
             self.arm_release(flow);
@@ -296,10 +299,12 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         match task {
             Task::Start(flow) => self.drive(now, flow, Stimulus::Start),
             Task::Stop(flow) => self.drive(now, flow, Stimulus::Stop),
-            Task::Fetch(flow) => {
-                let user = self.ends.users.get_mut(&flow).expect("a user's flow");
-                let (packets, idle_ns) = user.fetch(now.ns);
-                self.drive(now, flow, Stimulus::More { packets, idle_ns });
+            Task::Supply(flow) => {
+                let supply = self.ends.applications.supply(flow, now.ns);
+                if let Some(again_ns) = supply.again_ns {
+                    self.enter_at(again_ns, task);
+                }
+                self.drive(now, flow, Stimulus::More(supply));
             }
             Task::SenderTimer(flow) => {
                 let timer = &mut self.ends.senders[flow as usize].timer;
@@ -416,16 +421,25 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         let before = std::mem::replace(&mut self.classes_before, all.clone());
         let last = now_ns == self.plan.duration_ns;
         let completions = self.ends.take_completions(now_ns, last);
-        let of_ends = self.receptions.take().into_iter().zip(completions);
+        let felt = self.ends.take_felt(now_ns).into_iter();
+        let of_ends = self
+            .receptions
+            .take()
+            .into_iter()
+            .zip(completions)
+            .zip(felt);
         all.iter()
             .zip(&before)
             .zip(of_ends)
-            .map(|((now, before), (reception, completions))| ClassCounts {
-                counts: now.0.without(&before.0),
-                acknowledged_bytes: now.1 - before.1,
-                reception,
-                completions,
-            })
+            .map(
+                |((now, before), ((reception, completions), felt))| ClassCounts {
+                    counts: now.0.without(&before.0),
+                    acknowledged_bytes: now.1 - before.1,
+                    reception,
+                    completions,
+                    felt,
+                },
+            )
             .collect()
     }
 }
@@ -467,5 +481,5 @@ enum Stimulus {
     Timer,
     Release,
     Stop,
-    More { packets: u32, idle_ns: u64 },
+    More(Supply),
 }

@@ -39,6 +39,8 @@ fn web(from: usize, to: usize) -> Group {
         group.source = Source::Web(Web {
             kind: long.kind.clone(),
             objects: Size::Geometric(8.0),
+            page_objects: 1,
+            connections: 1,
             think: Distribution::Exponential(200 * MS),
             start_ns: 0,
             spread_ns: SECOND,

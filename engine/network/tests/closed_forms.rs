@@ -84,6 +84,8 @@ fn a_user_fetches_once_a_round_trip_and_a_thought() {
     let web = Web {
         kind,
         objects: Size::Constant(3),
+        page_objects: 1,
+        connections: 1,
         think: Distribution::Constant(50 * MS),
         start_ns: 0,
         spread_ns: 0,

@@ -147,6 +147,8 @@ fn users_get_every_object_whole_whatever_is_lost_or_marked() {
             let web = Web {
                 kind,
                 objects: Size::Constant(7),
+                page_objects: 1,
+                connections: 1,
                 think: Distribution::Exponential(200 * MS),
                 start_ns: 0,
                 spread_ns: SECOND,

@@ -1,5 +1,6 @@
 //! The tests of this crate, as one program: compiled and linked once, not once for each file.
 
+mod applications;
 mod catching_up;
 mod classes;
 mod closed_forms;

@@ -248,16 +248,27 @@ impl Sender {
         idle_ns: u64,
         send: &mut impl FnMut(Segment),
     ) {
+        let restarts = idle_ns > self.rto.timeout_ns(config);
+        self.congestion
+            .on_event(config, Event::Idle { idle_ns, restarts });
+        self.write(config, now_ns, packets, send);
+    }
+
+    /// Gives the application `packets` more packets to send.
+    pub fn write(
+        &mut self,
+        config: &Config,
+        now_ns: u64,
+        packets: u32,
+        send: &mut impl FnMut(Segment),
+    ) {
         let moment = &mut Moment {
             config,
             now_ns,
             send,
         };
-        let restarts = idle_ns > self.rto.timeout_ns(config);
-        self.congestion
-            .on_event(config, Event::Idle { idle_ns, restarts });
         recovery::on_more(self, config);
-        self.end = self.max.saturating_add(packets);
+        self.end = self.end.saturating_add(packets);
         self.send_window(moment, u32::MAX);
         if self.deadline.is_none() {
             // marks closed the window: the timer opens it (RFC 3168, section 6.1.2)

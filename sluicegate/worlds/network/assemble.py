@@ -249,11 +249,14 @@ def _lasting(
     flows: pl.DataFrame, run: dict[str, Any], count: int
 ) -> tuple[list[FloatArray], list[FloatArray]]:
     """Bits/s that each flow without an end of its own got and sent, a row for each replication."""
-    sizes = {place: float(each.get("packet_bytes", 0)) for place, each in enumerate(run["flows"])}
+    groups = list(enumerate(run["flows"]))
+    sizes = {place: float(each.get("packet_bytes", 0)) for place, each in groups}
     size = pl.col("group").replace_strict(sizes, return_dtype=pl.Float64)
     sent_bps = 8 * size * pl.col("sent") / run["duration_s"]
-    # TCP takes what it gets
-    rows = lasting(flows, run).with_columns(sent_bps.fill_null(float("inf")).alias("asked"))
+    # TCP takes what it gets, if its application has so much
+    limits = {place: float(each.get("rate_bps") or "inf") for place, each in groups}
+    limit = pl.col("group").replace_strict(limits, return_dtype=pl.Float64)
+    rows = lasting(flows, run).with_columns(sent_bps.fill_null(limit).alias("asked"))
     lasts = rows.partition_by("replication", as_dict=True)
 
     def columns(name: str) -> list[FloatArray]:

@@ -115,8 +115,8 @@ def _of_group(
             ".ect1 = true must be false: real TCP has ECT(0); the worlds kernel and twin rewrite "
             "it, and the network world has senders with ECT(1)"
         )
-    if flows.kind == "web":
-        yield ".kind = web must be another: the gate's senders have no think times"
+    if flows.kind in ("web", "video"):
+        yield f".kind = {flows.kind} must be another: the gate's senders have no think times"
     elif flows.tcp is None:
         if flows.packet_bytes is not None and flows.packet_bytes < (least := udp_headers(ipv6)):
             yield (
@@ -129,6 +129,11 @@ def _of_group(
             yield (
                 f".tcp.packet_bytes = {flows.tcp.packet_bytes} must lie between {least} and "
                 f"{most}: the kernel makes no others"
+            )
+        if flows.kind == "tcp" and flows.rate_bps is not None:
+            yield (
+                f".rate_bps = {flows.rate_bps:g} must not be given: the gate's senders always have "
+                "more to send"
             )
         name = congestion_control or flows.tcp.congestion_control
         if name not in known:

@@ -1,26 +1,32 @@
 //! Sources of packets.
 
+mod application;
 mod arrivals;
 mod datagrams;
 mod distribution;
 mod gap;
+mod limited;
 mod noise;
 mod replay;
 mod short;
 mod size;
 mod tcp;
+mod video;
 mod web;
 
+pub use application::{Application, Applications, Felt, Supply};
 pub use arrivals::ArrivalProcess;
 pub use datagrams::{DatagramSource, Datagrams};
 pub use distribution::Distribution;
+pub use limited::Writer;
 pub use noise::Noise;
 pub use replay::{Recording, Replay};
 pub use short::{Extent, ShortTcp};
 pub use size::Size;
 pub(crate) use tcp::spread;
 pub use tcp::{LongTcp, TcpFlow, TcpKind};
-pub use web::{User, Web};
+pub use video::Video;
+pub use web::Web;
 
 pub(crate) use noise::MOST_FRAMES;
 
@@ -31,8 +37,10 @@ pub enum Source {
     Long(LongTcp),
     /// TCP flows that arrive during the run; a group of n has n such arrival processes.
     Short(ShortTcp),
-    /// TCP flows of users of the web, one for each, who fetch one object after the other.
+    /// TCP flows of users of the web, who fetch one page after the other.
     Web(Web),
+    /// TCP flows of players of video, one for each.
+    Video(Video),
     /// Datagrams.
     Datagrams(Datagrams),
     /// Datagrams as recorded; a group of n has n copies.
@@ -46,6 +54,7 @@ impl Source {
             Self::Long(long) => Some(&long.kind),
             Self::Short(short) => Some(&short.kind),
             Self::Web(web) => Some(&web.kind),
+            Self::Video(video) => Some(&video.kind),
             Self::Datagrams(_) | Self::Replay(_) => None,
         }
     }
@@ -58,7 +67,7 @@ pub struct Group {
     pub from: usize,
     /// Index of the node that receives.
     pub to: usize,
-    /// Number of flows, of arrival processes or of copies, see [`Source`].
+    /// Number of flows, of arrival processes, of users or of copies, see [`Source`].
     pub count: u32,
     /// What the flows send, and when.
     pub source: Source,
@@ -77,13 +86,14 @@ impl Group {
     /// Checks the flows for a run that ends at `end_ns`.
     pub(crate) fn check(&self, end_ns: u64) -> Result<(), String> {
         match &self.source {
-            Source::Long(long) => long.kind.check(),
+            Source::Long(long) => long.check(),
             Source::Short(short) => {
                 short.check()?;
                 self.check_frames(end_ns)?;
                 self.check_arrivals(&short.arrivals, short.from_ns, short.to_ns.min(end_ns))
             }
             Source::Web(web) => web.check(),
+            Source::Video(video) => video.check(),
             Source::Datagrams(datagrams) => {
                 datagrams.check()?;
                 self.check_frames(end_ns)
@@ -93,10 +103,11 @@ impl Group {
     }
 
     /// Returns how many flows it has at the start of a run. Of a recording, each flow of each copy
-    /// counts.
+    /// counts, and each connection of a user.
     pub(crate) fn flows(&self) -> u64 {
         let each = match &self.source {
             Source::Replay(replay) => u64::from(replay.recording.flows()),
+            Source::Web(web) => u64::from(web.connections),
             _ => 1,
         };
         u64::from(self.count) * each
@@ -109,7 +120,7 @@ impl Group {
             Source::Datagrams(datagrams) => {
                 (&datagrams.arrivals, datagrams.start_ns, datagrams.stop_ns)
             }
-            Source::Long(_) | Source::Web(_) | Source::Replay(_) => return 0,
+            Source::Long(_) | Source::Web(_) | Source::Video(_) | Source::Replay(_) => return 0,
         };
         let frames = |noise: Noise| noise.frames(from_ns, to_ns.min(end_ns));
         process

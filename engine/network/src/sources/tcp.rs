@@ -38,6 +38,8 @@ pub struct LongTcp {
     pub flow: TcpFlow,
     /// Starts are uniform over this time from the earliest on.
     pub spread_ns: u64,
+    /// Mean time between two packets of the application; `None` if it always has more.
+    pub gap_ns: Option<f64>,
 }
 
 impl LongTcp {
@@ -46,6 +48,16 @@ impl LongTcp {
         TcpFlow {
             start_ns: self.flow.start_ns + spread(self.spread_ns, random),
             ..self.flow
+        }
+    }
+
+    /// Checks all parameters.
+    pub fn check(&self) -> Result<(), String> {
+        match self.gap_ns {
+            Some(gap_ns) if !(gap_ns >= 1.0 && gap_ns.is_finite()) => {
+                Err(format!("gap = {gap_ns} must be at least 1 (ns)"))
+            }
+            _ => self.kind.check(),
         }
     }
 }

@@ -62,6 +62,7 @@ pub fn tcp(from: usize, to: usize, count: u32, packets: u32) -> Group {
                 stop_ns: NEVER,
             },
             spread_ns: 100 * MS,
+            gap_ns: None,
         }),
     }
 }

@@ -26,6 +26,16 @@ pub struct ClassCounts {
     jitter_count: u64,
     /// By size.
     completions: Vec<Py<Completions>>,
+    /// Of pages of the web, ns.
+    pages: Py<Times>,
+    /// Times that videos were seen and stood still, ns, and how often they came to stand still.
+    played: u64,
+    stalled: u64,
+    stalls: u64,
+    /// Segments of videos, the sum of their rates, bits/s, and changes of the rate.
+    segments: u64,
+    rates_bps: f64,
+    switches: u64,
 }
 
 impl ClassCounts {
@@ -35,6 +45,7 @@ impl ClassCounts {
             acknowledged_bytes,
             reception,
             completions,
+            felt,
         } = &period.classes[class];
         let ports = period.ports.iter().filter_map(|port| port.of_class(class));
         let completions = completions.iter().map(|size| Completions::new(py, size));
@@ -55,6 +66,13 @@ impl ClassCounts {
             jitter_sum: reception.jitter_sum_ns,
             jitter_count: reception.jitter_count,
             completions: completions.collect::<PyResult<_>>()?,
+            pages: Times::new(py, &felt.pages)?,
+            played: felt.played_ns,
+            stalled: felt.stalled_ns,
+            stalls: felt.stalls,
+            segments: felt.segments,
+            rates_bps: felt.rates_bps,
+            switches: felt.switches,
         };
         Py::new(py, counts)
     }

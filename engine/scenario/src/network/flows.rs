@@ -4,7 +4,7 @@ use crate::{
     capture::Recorded,
     limits::{LONGEST_NAME, at_least, fewest},
     network::{
-        distribution::{Distribution, Fgn, SelfSimilar, Sizes, TIME},
+        distribution::{DURATION, Distribution, Fgn, SelfSimilar, Sizes, TIME},
         tcp::{PACKET, Tcp},
     },
     reader::Reader,
@@ -64,6 +64,9 @@ impl Shared {
     }
 }
 
+/// Maximum number of rates of a video.
+const MOST_RATES: usize = 100;
+
 /// Begins the name of a class whose group has no label.
 const UNNAMED: &str = "flows-";
 
@@ -98,14 +101,37 @@ pub(crate) fn classes(flows: &[Flows]) -> Vec<String> {
 
 table! {
     /// TCP flows that start once.
-    pub struct TcpFlows kind "tcp" {
+    pub struct TcpFlows kind "tcp" checked by not_too_fast {
         ..shared: Shared;
         /// The connections.
         tcp: Tcp = Tcp::usual();
+        /// Rate at which the application of each flow has packets to send, one after the other; not
+        /// given: it always has more.
+        rate_bps: Option<f64>, at_least(1e-3).at_most(1e14).unit("bits/s");
         /// Data packets of each flow; not given: without end.
         packets: Option<u32>, at_least(1.0).at_most(4_294_967_293.0).unit("packets");
         /// Starts are uniform over this time.
         spread_s: f64 = 0.0, TIME;
+    }
+}
+
+impl TcpFlows {
+    fn not_too_fast(&self, reader: &mut Reader) {
+        if let Some(rate_bps) = self.rate_bps {
+            check_rate(rate_bps, self.tcp.packet_bytes, reader);
+        }
+    }
+}
+
+/// Reports a rate of more than a packet a nanosecond.
+fn check_rate(rate_bps: f64, packet_bytes: u16, reader: &mut Reader) {
+    let most = f64::from(packet_bytes) * 8e9;
+    if rate_bps > most {
+        reader.say(format!(
+            "rate_bps = {} must be at most {} (bits/s): a packet a nanosecond",
+            rounded(rate_bps),
+            rounded(most)
+        ));
     }
 }
 
@@ -141,23 +167,78 @@ impl ShortTcpFlows {
 }
 
 table! {
-    /// Users of the web: each fetches an object, thinks, and fetches the next.
+    /// Users of the web: each fetches a page, thinks, and fetches the next; `count` users.
     ///
-    /// All fetches of a user share one connection, as since HTTP/1.1: after a pause its window is
-    /// what it was, or, if the pause was longer than the time-out, starts again from at most the
-    /// initial one (RFC 5681, section 4.1). Thinking starts when the last packet of the object is
-    /// acknowledged; asking for an object takes no packet. For a connection per object, use
-    /// `ShortTcpFlows`.
-    pub struct WebFlows kind "web" {
+    /// A page is one object or several. All fetches of a user share one connection or several, as
+    /// since HTTP/1.1; each fetches one object at a time, and takes the next of the page as soon as
+    /// it has one. After a pause a connection's window is what it was, or, if the pause was longer
+    /// than the time-out, starts again from at most the initial one (RFC 5681, section 4.1). Thinking
+    /// starts when the last packet of the page is acknowledged; asking for an object takes no
+    /// packet. For a connection per object, use `ShortTcpFlows`.
+    pub struct WebFlows kind "web" checked by no_idle_connections {
         ..shared: Shared;
         /// The connections.
         tcp: Tcp = Tcp::usual();
         /// Distribution of the data packets of an object.
         objects: Sizes;
-        /// Distribution of the time from the end of a fetch to the start of the next.
+        /// Objects of a page.
+        page_objects: u32 = 1, at_least(1.0).at_most(10_000.0);
+        /// Connections of a user: at most as many as objects.
+        connections: u32 = 1, at_least(1.0).at_most(100.0);
+        /// Distribution of the time from the end of a page to the start of the next.
         think: Distribution;
-        /// First fetches start uniformly over this time; none starts after `stop_s`.
+        /// First pages start uniformly over this time; none starts after `stop_s`.
         spread_s: f64 = 0.0, TIME;
+    }
+}
+
+impl WebFlows {
+    fn no_idle_connections(&self, reader: &mut Reader) {
+        if self.connections > self.page_objects {
+            reader.say(format!(
+                "connections = {} must be at most page_objects = {}: each fetches one of a page's \
+                 objects",
+                self.connections, self.page_objects
+            ));
+        }
+    }
+}
+
+table! {
+    /// Players of video in segments over HTTP, whose quality follows the buffer.
+    ///
+    /// Each has one connection. It chooses the rate of each segment by what its buffer holds: BBA-0
+    /// of Huang et al. 2014, the lowest up to 3/8 of the buffer, the highest from 9/10 on, or as soon
+    /// as another segment would not fit. It asks for the next segment when one has arrived and the
+    /// buffer has room. The picture starts with the first segment, stands still while the buffer is
+    /// empty, and goes on with the next.
+    pub struct VideoFlows kind "video" checked by playable {
+        ..shared: Shared;
+        /// The connections.
+        tcp: Tcp = Tcp::usual();
+        /// Rates in which each segment can be had, headers included, from the lowest to the highest.
+        rates_bps: Vec<f64>, at_least(1.0).at_most(1e12).unit("bits/s").items(1, MOST_RATES);
+        /// Time that a segment plays.
+        segment_s: f64 = 4.0, DURATION;
+        /// Time that a full buffer plays: at least two segments.
+        buffer_s: f64 = 60.0, DURATION;
+        /// Starts are uniform over this time; no segment is asked for after `stop_s`.
+        spread_s: f64 = 0.0, TIME;
+    }
+}
+
+impl VideoFlows {
+    fn playable(&self, reader: &mut Reader) {
+        if !self.rates_bps.windows(2).all(|two| two[0] < two[1]) {
+            reader.say("each of rates_bps must exceed the one before");
+        }
+        if self.buffer_s < 2.0 * self.segment_s {
+            reader.say(format!(
+                "buffer_s = {} must be at least two segments of segment_s = {} (s)",
+                rounded(self.buffer_s),
+                rounded(self.segment_s)
+            ));
+        }
     }
 }
 
@@ -235,14 +316,7 @@ impl DatagramFlows {
         if self.fgn.is_some() && self.gaps != GapKind::Exponential {
             reader.say(poisson_only(self.gaps.word()));
         }
-        let most = f64::from(self.packet_bytes) * 8e9;
-        if self.rate_bps > most {
-            reader.say(format!(
-                "rate_bps = {} must be at most {} (bits/s): a packet a nanosecond",
-                rounded(self.rate_bps),
-                rounded(most)
-            ));
-        }
+        check_rate(self.rate_bps, self.packet_bytes, reader);
     }
 }
 
@@ -262,7 +336,9 @@ table! {
 
 kinds! {
     /// A group of flows.
-    pub enum Flows { TcpFlows, ShortTcpFlows, WebFlows, DatagramFlows, ReplayFlows }
+    pub enum Flows {
+        TcpFlows, ShortTcpFlows, WebFlows, VideoFlows, DatagramFlows, ReplayFlows
+    }
 }
 
 impl Flows {
@@ -272,6 +348,7 @@ impl Flows {
             Self::TcpFlows(flows) => &flows.shared,
             Self::ShortTcpFlows(flows) => &flows.shared,
             Self::WebFlows(flows) => &flows.shared,
+            Self::VideoFlows(flows) => &flows.shared,
             Self::DatagramFlows(flows) => &flows.shared,
             Self::ReplayFlows(flows) => &flows.shared,
         }
@@ -283,6 +360,7 @@ impl Flows {
             Self::TcpFlows(flows) => Some(&flows.tcp),
             Self::ShortTcpFlows(flows) => Some(&flows.tcp),
             Self::WebFlows(flows) => Some(&flows.tcp),
+            Self::VideoFlows(flows) => Some(&flows.tcp),
             Self::DatagramFlows(_) | Self::ReplayFlows(_) => None,
         }
     }
