@@ -300,8 +300,8 @@ ENDS: list[Definition[EndCounts]] = [
         INDEX,
         r"\mathrm{MOS}(R)",
         "mean opinion score of a call, from 1 to 4.5, by the E-model (ITU-T G.107), were the "
-        "datagrams voice: G.711 in packets of 20 ms, losses concealed, and a play-out buffer that waits for "
-        "99 % of the packets",
+        "datagrams voice: G.711 in packets of 20 ms, losses concealed, and a play-out buffer that "
+        "waits for 99 % of the packets",
         _opinions,
     ),
     *_completions(),
