@@ -68,6 +68,22 @@ impl Sender {
         self.transmit_once(moment, seq, false);
     }
 
+    /// Returns the codepoint of a packet of a flow that uses ECN, and whether it carries CWR.
+    fn codepoint(&mut self, config: &Config, syn: bool, retransmitted: bool) -> (Ecn, bool) {
+        self.without_ecn |= config.quirks.resent_syn_ends_ecn && syn && retransmitted;
+        let capable = !self.without_ecn && !syn;
+        let tells = capable && (!retransmitted || config.quirks.marks_retransmissions);
+        let cwr = tells && self.reduced && !config.accurate_ecn;
+        let stays = config.quirks.needed_ecn_stays && config.congestion_control.needs_ecn();
+        self.reduced &= !cwr;
+        let ecn = if tells || capable && stays {
+            Ecn::Ect0
+        } else {
+            Ecn::NotEct
+        };
+        (ecn, cwr)
+    }
+
     /// Sends a packet; `probes_again` if it repeats one as a probe.
     pub(crate) fn transmit_once<F: FnMut(Segment)>(
         &mut self,
@@ -78,18 +94,16 @@ impl Sender {
         let config = moment.config;
         let syn = config.syn && seq == 0;
         let retransmitted = seq < self.max;
-        self.without_ecn |= config.quirks.resent_syn_ends_ecn && syn && retransmitted;
-        let capable = config.ecn && !self.without_ecn && !syn;
-        let tells = capable && (!retransmitted || config.quirks.marks_retransmissions);
-        let cwr = tells && self.reduced && !config.accurate_ecn;
-        let stays = config.quirks.needed_ecn_stays && config.congestion_control.needs_ecn();
-        let ecn = tells || capable && stays;
-        self.reduced &= !cwr;
+        let (ecn, cwr) = if config.ecn {
+            self.codepoint(config, syn, retransmitted)
+        } else {
+            (Ecn::NotEct, false)
+        };
         (moment.send)(Segment {
             seq,
             syn,
             retransmitted,
-            ecn: if ecn { Ecn::Ect0 } else { Ecn::NotEct },
+            ecn,
             cwr,
         });
         if let Some(rack) = &mut self.rack {
