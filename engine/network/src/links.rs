@@ -142,14 +142,14 @@ impl Links {
         fullest.map(|link| link.number as usize)
     }
 
-    /// Takes the packet that comes out of an event's link; `None` if the event is not a link's.
+    /// Takes the packet that comes out of an event's link.
     #[inline(always)]
-    pub fn take(&mut self, event: usize) -> Option<Transit> {
-        let state = self.states.get_mut(event)?;
-        let transit = state.line.pop(&mut self.store);
-        let due = state.line.due(&self.store);
+    pub fn take(&mut self, event: usize) -> Transit {
+        let line = &mut self.states[event].line;
+        let transit = line.pop(&mut self.store);
+        let due = line.due(&self.store);
         self.events.set(event, due.unwrap_or(NEVER));
-        Some(transit)
+        transit
     }
 
     /// Returns the packet that will come out of the event's link after `ahead` others.
@@ -161,7 +161,7 @@ impl Links {
 
     /// Sends a packet as soon as the link is free, then also over the links that follow on. `note`
     /// gets each step with the number of its link, if the trace is on.
-    #[inline(never)]
+    #[inline(always)]
     pub fn carry<T: Trace>(
         &mut self,
         now: Ticks,

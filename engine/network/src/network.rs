@@ -124,10 +124,11 @@ impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
     /// Handles the event that is due. Returns the packet if it has reached the end of its route.
     #[inline]
     pub fn step(&mut self, now: Ticks, event: usize) -> Option<Packet> {
-        let Some(transit) = self.links.take(event) else {
+        if event >= self.links.len() {
             self.end_wait(now, event - self.links.len());
             return None;
-        };
+        }
+        let transit = self.links.take(event);
         let hop = self.links.hop(transit.place);
         if let Hop::End = hop {
             return Some(transit.packet());
@@ -175,7 +176,7 @@ impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
     }
 
     /// A packet comes to a port.
-    #[inline(never)]
+    #[inline]
     fn join(&mut self, now: Ticks, index: usize, transit: Transit) {
         // of what happens at one tick, packets that come out of links are first, then the ports, and
         // then packets that come out of wires

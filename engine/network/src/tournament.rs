@@ -16,9 +16,12 @@ pub struct Tournament {
     /// Node 1 is the root, the nodes from `leaves` on are the events. A node is one word: the due
     /// time of its winner in the high bits, the winner's number in the low bits.
     nodes: Vec<u64>,
+    /// The root, which every look at the first event reads.
+    winner: u64,
     leaves: usize,
-    /// Bits of a number.
+    /// Bits of a number, and a word with these bits set.
     bits: u32,
+    number: u64,
 }
 
 impl Tournament {
@@ -27,8 +30,10 @@ impl Tournament {
         let leaves = Self::leaves(count);
         Self {
             nodes: vec![NEVER; 2 * leaves],
+            winner: NEVER,
             leaves,
             bits: leaves.trailing_zeros(),
+            number: leaves as u64 - 1,
         }
     }
 
@@ -64,15 +69,15 @@ impl Tournament {
                 *self.nodes.get_unchecked_mut(node) = winner;
             }
         }
+        self.winner = winner;
     }
 
     /// Returns the due time and number of the earliest event; if none is due, the time is the
     /// greatest that fits.
     #[inline]
     pub fn first(&self) -> (Ticks, usize) {
-        let winner = self.nodes[1];
-        let event = winner & (self.leaves as u64 - 1);
-        (winner >> self.bits, event as usize)
+        let event = self.winner & self.number;
+        (self.winner >> self.bits, event as usize)
     }
 }
 
