@@ -2,7 +2,8 @@
 //!
 //! Each of hundreds of thousands of flows has a timer, and most timers are only put off when they
 //! are due. So an entry that is not due within the present millisecond is not sorted yet: it is in
-//! the bucket of its millisecond. Entries beyond the buckets are in a second heap.
+//! the bucket of its millisecond. A bucket is a list in one common store, so that no memory is
+//! allocated for it. Entries beyond the buckets are in a second heap.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -44,12 +45,20 @@ const BUCKET_BITS: u32 = 40;
 /// Number of buckets: about four seconds with the finest clock.
 const BUCKETS: u64 = 4096;
 
+/// The end of a list in the store.
+const END: u32 = u32::MAX;
+
 /// Tasks in the order of their times. Tasks with the same time keep the order of their entry.
 pub struct Agenda {
     /// Entries that are due before the end of bucket `present`.
     near: BinaryHeap<Entry>,
-    /// Buckets after the present one. The bucket of an entry is `due >> BUCKET_BITS`.
-    buckets: Vec<Vec<Entry>>,
+    /// Place of the first entry of each bucket after the present one. The bucket of an entry is
+    /// `due >> BUCKET_BITS`.
+    buckets: Vec<u32>,
+    /// The entries of all buckets, each with the place of the next one of its list; free places are
+    /// a list, too.
+    store: Vec<(Entry, u32)>,
+    free: u32,
     in_buckets: usize,
     /// Entries beyond the buckets.
     far: BinaryHeap<Entry>,
@@ -62,7 +71,9 @@ impl Agenda {
     pub fn new() -> Self {
         Self {
             near: BinaryHeap::new(),
-            buckets: vec![Vec::new(); BUCKETS as usize],
+            buckets: vec![END; BUCKETS as usize],
+            store: Vec::new(),
+            free: END,
             in_buckets: 0,
             far: BinaryHeap::new(),
             present: 0,
@@ -78,32 +89,57 @@ impl Agenda {
         if bucket <= self.present {
             self.near.push(entry);
         } else if bucket < self.present + BUCKETS {
-            self.buckets[(bucket % BUCKETS) as usize].push(entry);
-            self.in_buckets += 1;
+            self.put_off(bucket, entry);
         } else {
             self.far.push(entry);
         }
     }
 
+    /// Puts an entry into a bucket.
+    #[inline]
+    fn put_off(&mut self, bucket: u64, entry: Entry) {
+        let first = &mut self.buckets[(bucket % BUCKETS) as usize];
+        let place = self.free;
+        if let Some(free) = self.store.get_mut(place as usize) {
+            self.free = std::mem::replace(free, (entry, *first)).1;
+            *first = place;
+        } else {
+            self.store.push((entry, *first));
+            *first = self.store.len() as u32 - 1;
+        }
+        self.in_buckets += 1;
+    }
+
     /// Returns when the first task is due; [`NEVER`] if there is none.
+    #[inline]
     pub fn due(&mut self) -> Ticks {
-        while self.near.is_empty() {
-            let Some(next) = self.next_bucket() else {
-                return NEVER;
-            };
-            self.present = next;
-            // the bucket's memory is freed: all buckets together would keep several times what is
-            // needed
-            let bucket = std::mem::take(&mut self.buckets[(next % BUCKETS) as usize]);
-            self.in_buckets -= bucket.len();
-            self.near.extend(bucket);
-            while let Some(Reverse((due, ..))) = self.far.peek()
-                && due >> BUCKET_BITS <= next
-            {
-                self.near.extend(self.far.pop());
-            }
+        if self.near.is_empty() {
+            self.turn();
         }
         self.near.peek().map_or(NEVER, |Reverse((due, ..))| *due)
+    }
+
+    /// Moves the entries of the next bucket that has any to `near`.
+    #[inline(never)]
+    fn turn(&mut self) {
+        let Some(next) = self.next_bucket() else {
+            return;
+        };
+        self.present = next;
+        let mut place = std::mem::replace(&mut self.buckets[(next % BUCKETS) as usize], END);
+        while place != END {
+            let (entry, after) = self.store[place as usize];
+            self.near.push(entry);
+            self.in_buckets -= 1;
+            self.store[place as usize].1 = self.free;
+            self.free = place;
+            place = after;
+        }
+        while let Some(Reverse((due, ..))) = self.far.peek()
+            && due >> BUCKET_BITS <= next
+        {
+            self.near.extend(self.far.pop());
+        }
     }
 
     /// Returns up to three tasks that are due soon, among them the next two.
@@ -119,7 +155,7 @@ impl Agenda {
         let far = self.far.peek().map(|Reverse((due, ..))| due >> BUCKET_BITS);
         let mut bucketed = self.present + 1..self.present + BUCKETS;
         let near = (self.in_buckets > 0)
-            .then(|| bucketed.find(|at| !self.buckets[(at % BUCKETS) as usize].is_empty()))
+            .then(|| bucketed.find(|at| self.buckets[(at % BUCKETS) as usize] != END))
             .flatten();
         match (near, far) {
             (Some(near), Some(far)) => Some(near.min(far)),
