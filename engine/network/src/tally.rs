@@ -164,10 +164,12 @@ impl Tally {
 /// Adds a time `ns` in which `waiting` packets waited.
 #[inline]
 pub(crate) fn hold(queue_ns: &mut Vec<u64>, waiting: usize, ns: u64) {
-    if waiting >= queue_ns.len() {
+    if let Some(held_ns) = queue_ns.get_mut(waiting) {
+        *held_ns += ns;
+    } else {
         queue_ns.resize((waiting + 1).next_power_of_two(), 0);
+        queue_ns[waiting] += ns;
     }
-    queue_ns[waiting] += ns;
 }
 
 fn add(to: &mut [u64; Verdict::COUNT], from: &[u64; Verdict::COUNT]) {
