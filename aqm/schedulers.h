@@ -3,3 +3,5 @@
 #include "sfq.h"
 #include "drr.h"
 #include "fq.h"
+#include "prio.h"
+#include "ets.h"

@@ -69,6 +69,7 @@ def test_a_table_is_written_as_a_file_has_it():
         "params": {"w": 0.07},
         "label": "",
         "scheduler": {"kind": "sfq", "queues": 8, "perturbation_s": 0.0},
+        "classes": [],
     }
     made = slotted()
     assert sg.Scenario.parse(made.table()) == made

@@ -128,7 +128,10 @@ def test_slotted_schedulers_by_hand(tmp_path: Path, write_pcap: Callable[..., No
 @pytest.mark.parametrize(
     ("scheduler", "message"),
     [
-        ({"kind": "wfq"}, r"scheduler\.kind = 'wfq' must be one of 'fifo', 'sfq', 'drr' or 'fq'"),
+        (
+            {"kind": "wfq"},
+            r"scheduler\.kind = 'wfq' must be one of 'fifo', 'sfq', 'drr', 'fq', 'prio' or 'ets'",
+        ),
         ({"kind": "sfq", "queues": 0}, r"queues = 0 must be at least 1"),
         ({"kind": "drr", "quantum_bytes": 1}, r"quantum_bytes = 1 must be at least 64"),
         (

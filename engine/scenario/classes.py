@@ -101,8 +101,9 @@ def _words(names: Iterable[str], defs: dict[str, Schema]) -> dict[str, list[str]
     found = {}
     for name in names:
         for field in defs[name].get("properties", {}).values():
-            if "enum" in field:
-                found[field["title"]] = field["enum"]
+            of = field.get("items", field)
+            if "enum" in of:
+                found[of["title"]] = of["enum"]
     return found
 
 
@@ -231,7 +232,7 @@ def _default(schema: Schema, defs: dict[str, Schema]) -> str:
     if isinstance(value, dict):
         return "field(default_factory=dict)"
     if isinstance(value, list):
-        return f"({', '.join(map(repr, map(float, value)))},)"
+        return repr(tuple(map(float, value)))
     if schema.get("type") in ("number", ["number", "string"]):
         return repr(float(value))
     return json.dumps(value) if isinstance(value, str) else repr(value)
@@ -287,7 +288,7 @@ def _attribute(name: str, schema: Schema, required: bool) -> str:
     """Return the description of a field, with unit, range and default."""
     notes = [*_range(schema)]
     default = schema.get("default")
-    if default is not None and "$ref" not in schema and default not in ("", {}):
+    if default is not None and "$ref" not in schema and default not in ("", {}, []):
         notes.append(f"default {_shown(default)}")
     what = schema["description"].replace("not given:", "None:")
     return f"{name}: {what}" + (f" [{'; '.join(notes)}]" if notes else "")

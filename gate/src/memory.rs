@@ -120,7 +120,9 @@ fn queues(link: &LinkSettings) -> u64 {
     let state = if link.aqm.class().is_coupled() {
         0
     } else {
-        link.aqm.start().state().len() as u64
+        let aqms = link.of_classes.iter().chain([&link.aqm]);
+        let sizes = aqms.map(|aqm| aqm.start().state().len() as u64);
+        sizes.max().expect("one AQM")
     };
     let scheduler = link.in_lanes();
     let (queues, lists) = scheduler.map_or((1, 0), |scheduler| {

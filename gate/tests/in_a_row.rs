@@ -196,6 +196,8 @@ fn settings(number: usize, aqm: &str, params: &[(&str, f64)]) -> Settings {
                 ..Queue::usual()
             },
             aqm: discipline.configured().unwrap(),
+            of_classes: discipline.of_classes(),
+            in_lanes: discipline.in_lanes(),
             discipline,
         },
         reverse: None,

@@ -220,6 +220,8 @@ fn cases() -> impl Iterator<Item = Settings> {
                         ..Queue::usual()
                     },
                     aqm: discipline.configured().unwrap(),
+                    of_classes: discipline.of_classes(),
+                    in_lanes: discipline.in_lanes(),
                     discipline,
                 },
                 reverse: None,

@@ -5,7 +5,7 @@ Generated from docs/reference/scenario.schema.json: change engine/scenario, then
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
@@ -13,6 +13,7 @@ from sluicegate.scenario.derived import DisciplineBase
 from sluicegate.scenario.table import Table
 
 Victim: TypeAlias = Literal["tail", "front", "random"]
+EcnCodepoint: TypeAlias = Literal["not-ect", "ect1", "ect0", "ce"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,15 +92,61 @@ class Fq(Table):
     quantum_bytes: int = 1514
 
 
-Scheduler: TypeAlias = Fifo | Sfq | Drr | Fq
+@dataclass(frozen=True, kw_only=True)
+class Prio(Table):
+    """Strict priority (Linux: sch_prio.c). The first class of service in which packets wait sends.
+
+    Classes behind it may starve.
+    """
+
+    kind: ClassVar[Literal["prio"]] = "prio"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ets(Table):
+    """Enhanced transmission selection (Linux: sch_ets.c). Strict classes of service first.
+
+    Those with a quantum share the rest by deficit round robin.
+    """
+
+    kind: ClassVar[Literal["ets"]] = "ets"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceClass(Table):
+    """A class of service: which packets it has, and the AQM of its queue.
+
+    A packet is of the first class that takes both its codepoints. The last class takes all that no
+    other does.
+
+    Attributes:
+        dscp: Differentiated services codepoints of its packets; empty: any. 46 is EF; 10, 12 and 14
+            are AF11 to AF13. Groups of flows are told apart by their `dscp`. [0 to 63]
+        ecn: ECN codepoints of its packets; empty: any.
+        aqm: AQM of its queue, by its name or the path of its C header; None: that of the
+            discipline.
+        params: The AQM's parameters that are not its defaults. If neither these nor `aqm` are
+            given, they are the discipline's.
+        quantum_bytes: What it may send in its turn, with the scheduler `ets`. Classes without it
+            are strict, and come first. [bytes; 64 to 1e+09]
+    """
+
+    dscp: Sequence[int] = ()
+    ecn: Sequence[EcnCodepoint] = ()
+    aqm: str | type | None = None
+    params: Mapping[str, float | str | bool] = field(default_factory=dict)
+    quantum_bytes: int | None = None
+
+
+Scheduler: TypeAlias = Fifo | Sfq | Drr | Fq | Prio | Ets
 
 
 @dataclass(frozen=True, kw_only=True)
 class Discipline(DisciplineBase):
     """An AQM with its parameters, and what the queue does with it.
 
-    With a scheduler that has several queues, each of them gets this AQM. `victim` and `ecn`, where
-    given, replace those of the scenario's queue.
+    With a scheduler that has several queues, each of them gets this AQM, unless `classes` says
+    otherwise. `victim` and `ecn`, where given, replace those of the scenario's queue.
 
     Attributes:
         aqm: Name of an AQM, path of a C header, or path of a Python file: `mine.py`, or
@@ -107,6 +154,8 @@ class Discipline(DisciplineBase):
         params: The AQM's parameters that are not its defaults.
         label: Name in tables and plots; empty: the AQM's name with the given parameters.
         scheduler: How packets are spread over queues.
+        classes: Classes of service, one for each queue of the schedulers `prio` and `ets`, the most
+            important one first.
         victim: Which packet is lost when one must be dropped.
         ecn: Whether early drops of packets that can be marked (ECN) become marks.
     """
@@ -115,8 +164,22 @@ class Discipline(DisciplineBase):
     params: Mapping[str, float | str | bool] = field(default_factory=dict)
     label: str = ""
     scheduler: Scheduler = field(default_factory=Fifo)
+    classes: Sequence[ServiceClass] = ()
     victim: Victim | None = None
     ecn: bool | None = None
 
 
-__all__ = ["Discipline", "Drr", "Fifo", "Fq", "Queue", "Scheduler", "Sfq", "Victim"]
+__all__ = [
+    "Discipline",
+    "Drr",
+    "EcnCodepoint",
+    "Ets",
+    "Fifo",
+    "Fq",
+    "Prio",
+    "Queue",
+    "Scheduler",
+    "ServiceClass",
+    "Sfq",
+    "Victim",
+]

@@ -52,13 +52,7 @@ class Dumbbell(DumbbellBase):
     kind: ClassVar[Literal["dumbbell"]] = "dumbbell"
     rate_bps: float = 10000000.0
     delay_s: float = 0.0025
-    client_delays_s: Sequence[float] = (
-        0.01,
-        0.05,
-        0.1,
-        0.15,
-        0.2,
-    )
+    client_delays_s: Sequence[float] = (0.01, 0.05, 0.1, 0.15, 0.2)
     server_delay_s: float = 0.0025
     access_rate_bps: float = 100000000.0
     two_way: bool = False
@@ -105,12 +99,7 @@ class Star(TopologyBase):
     kind: ClassVar[Literal["star"]] = "star"
     rate_bps: float = 10000000.0
     access_rate_bps: float = 100000000.0
-    delays_s: Sequence[float] = (
-        0.01,
-        0.01,
-        0.01,
-        0.01,
-    )
+    delays_s: Sequence[float] = (0.01, 0.01, 0.01, 0.01)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -226,3 +226,11 @@ impl Scheduler {
         }
     }
 }
+
+/// Returns the greatest common divisor of two numbers; that of 0 and another is the other.
+pub fn greatest_divisor(one: u64, other: u64) -> u64 {
+    match other {
+        0 => one,
+        other => greatest_divisor(other, one % other),
+    }
+}

@@ -12,15 +12,18 @@ use crate::{
 pub enum AqmSource {
     /// An AQM from a header.
     Configured(Configured),
+    /// Those of classes of service, one each.
+    Classes(Arc<[Configured]>),
     /// A program's own AQM: the function that makes a new instance.
     Foreign(Arc<dyn Fn() -> Box<dyn Aqm + Send> + Send + Sync>),
 }
 
 impl AqmSource {
-    /// Returns a new instance.
-    pub fn start(&self) -> AnyAqm {
+    /// Returns a new instance for the queue with this number.
+    pub fn start(&self, lane: u32) -> AnyAqm {
         match self {
             Self::Configured(configured) => AnyAqm::Header(configured.start()),
+            Self::Classes(classes) => AnyAqm::Header(classes[lane as usize].start()),
             Self::Foreign(start) => AnyAqm::Foreign(start()),
         }
     }
@@ -29,6 +32,7 @@ impl AqmSource {
     pub fn wrong(&self) -> Option<String> {
         match self {
             Self::Configured(configured) => configured.wrong(),
+            Self::Classes(classes) => classes.iter().find_map(Configured::wrong),
             Self::Foreign(_) => None,
         }
     }
@@ -44,6 +48,7 @@ impl fmt::Debug for AqmSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Configured(configured) => configured.fmt(f),
+            Self::Classes(classes) => classes.fmt(f),
             Self::Foreign(_) => f.write_str("Foreign"),
         }
     }
@@ -68,12 +73,16 @@ macro_rules! with_aqm {
 }
 
 impl AnyAqm {
-    /// Goes on with the parameters of `source` and the same state. Returns false, and changes
-    /// nothing, if that makes other AQMs, or a program's own, whose parameters are its own business.
-    pub fn retune(&mut self, source: &AqmSource) -> bool {
+    /// Goes on, in the queue with this number, with the parameters of `source` and the same state.
+    /// Returns false, and changes nothing, if that makes other AQMs, or a program's own, whose
+    /// parameters are its own business.
+    pub fn retune(&mut self, lane: u32, source: &AqmSource) -> bool {
         match (self, source) {
             (Self::Header(running), AqmSource::Configured(configured)) => {
                 running.retune(configured)
+            }
+            (Self::Header(running), AqmSource::Classes(classes)) => {
+                (classes.get(lane as usize)).is_some_and(|configured| running.retune(configured))
             }
             _ => false,
         }

@@ -76,7 +76,7 @@ impl Link<'_> {
         mut observer: impl Observer<Plain>,
     ) {
         let mut random = || words.next_u64();
-        let start = || self.aqm.start();
+        let start = |_| self.aqm.start();
         let mut queue = Queue::new(
             self.discipline,
             self.scheduler.as_ref(),

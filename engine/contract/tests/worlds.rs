@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, io::Write, sync::Arc};
 
-use sluice_aqm::{AqmSource, Value, all, coupled};
+use sluice_aqm::{AqmSource, Value, all, coupled, schedulers};
 use sluice_contract::{Arrival, COUPLED, Case, SLOT_NS, SLOTS_PER_UNIT, UNIT_BYTES, cases, log};
 use sluice_network::{Group, Link, NEVER, PortPlan, Recording, Replay, Source, Topology};
 use sluice_queue::{DecisionLog, columns};
@@ -179,7 +179,10 @@ fn every_world_decides_alike() {
         WORLDS.len()
     );
     let of_coupled = COUPLED.len() * 3;
-    assert_eq!(combinations, all().len() * 3 * 2 * 2 * 4 + of_coupled);
+    assert_eq!(
+        combinations,
+        all().len() * 3 * 2 * 2 * (1 + schedulers().len()) + of_coupled
+    );
     // every event is frequent, and every AQM except drop-tail drops or marks by itself
     for (event, verdict) in [
         ("arrive", "ADMIT"),

@@ -110,7 +110,7 @@ impl Port {
             queue: Queue::new(
                 plan.discipline,
                 plan.scheduler.as_ref(),
-                || plan.aqm.start(),
+                |lane| plan.aqm.start(lane),
                 link.rate_bps,
             ),
             constant_bps: link.rate_bps,
@@ -277,8 +277,8 @@ impl Port {
         self.queue.retune(
             now_ns,
             (to.discipline, to.scheduler.as_ref()),
-            |aqm| aqm.retune(&to.aqm),
-            || to.aqm.start(),
+            |lane, aqm| aqm.retune(lane, &to.aqm),
+            |lane| to.aqm.start(lane),
             &mut || random.next_u64(),
         );
     }

@@ -35,10 +35,9 @@ impl Plan {
     /// If flows cannot be simulated, if a capture cannot be read, or if the AQM is a Python class.
     pub fn of(scenario: &NetworkScenario, discipline: &Discipline) -> Result<Self, NetworkError> {
         Self::with_aqms(scenario, discipline, |discipline| {
-            let aqm = discipline.configured().ok_or_else(|| {
+            discipline.source().ok_or_else(|| {
                 NetworkError("the AQM is a program's own, which must say how it starts".into())
-            })?;
-            Ok(aqm.into())
+            })
         })
     }
 

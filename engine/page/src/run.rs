@@ -150,9 +150,9 @@ impl World {
                 let plan = slotted::Plan::of(scenario, discipline);
                 let plan = plan.map_err(|error| error.to_string())?;
                 let aqm = discipline
-                    .configured()
+                    .source()
                     .ok_or("the AQM is not a header of aqm/")?;
-                Ok(Self::Slotted(slotted::Session::new(plan, aqm.into())))
+                Ok(Self::Slotted(slotted::Session::new(plan, aqm)))
             }
         }
     }

@@ -243,8 +243,8 @@ pub struct Foreign {
 /// # Errors
 /// If the AQM is neither a header nor a Python class.
 pub fn source(discipline: &Discipline, calls: &Arc<Calls>) -> PyResult<AqmSource> {
-    match discipline.configured() {
-        Some(configured) => Ok(configured.into()),
+    match discipline.source() {
+        Some(source) => Ok(source),
         None => Ok(Foreign::source(
             PyDiscipline(discipline.clone()).foreign()?,
             calls,

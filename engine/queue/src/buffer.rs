@@ -27,16 +27,15 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
     pub fn new(
         discipline: BufferPolicy,
         schedule: S,
-        start_aqm: impl Fn() -> A,
+        start_aqm: impl Fn(u32) -> A,
         lane: impl Fn(u32, Wants) -> Lane<P>,
     ) -> Self {
         let aqms = schedule.aqms(start_aqm);
-        let wants = schedule.wants(aqms.as_ref());
         Self {
             limit: discipline.limit,
             limit_bytes: discipline.limit_bytes.unwrap_or(u64::MAX),
             victim: discipline.victim,
-            lanes: schedule.lanes(|number| lane(number, wants)),
+            lanes: schedule.lanes(|number| lane(number, schedule.wants(aqms.as_ref(), number))),
             aqms,
             schedule,
             verdicts: [0; Verdict::COUNT],
@@ -50,8 +49,8 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         &mut self,
         now_ns: u64,
         discipline: &BufferPolicy,
-        keep: &impl Fn(&mut A) -> bool,
-        start: &impl Fn() -> A,
+        keep: &impl Fn(u32, &mut A) -> bool,
+        start: &impl Fn(u32) -> A,
     ) {
         self.limit = discipline.limit;
         self.limit_bytes = discipline.limit_bytes.unwrap_or(u64::MAX);
@@ -61,10 +60,10 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         }
         let (_, held_bytes) = self.held();
         for number in 0..self.aqms.as_ref().len() {
-            if keep(&mut self.aqms.as_mut()[number]) {
+            if keep(number as u32, &mut self.aqms.as_mut()[number]) {
                 continue;
             }
-            let aqm = start();
+            let aqm = start(number as u32);
             let lane = &mut self.lanes.as_mut()[number];
             let others_bytes = held_bytes - lane.bytes();
             let waiting = lane.restart(Wants::of(&aqm));
@@ -143,9 +142,11 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
     }
 
     pub fn tick(&mut self, now_ns: u64, observer: &mut impl Observer<P>) {
+        let aqms = self.aqms.as_mut();
+        let common_ns = self.schedule.tick_interval_ns(aqms).unwrap_or(0);
         for (number, lane) in self.lanes.as_mut().iter_mut().enumerate() {
             lane.show_tick(now_ns);
-            if self.schedule.tick(self.aqms.as_mut(), number, lane.view()) {
+            if (self.schedule).tick(aqms, common_ns, number, lane.view()) {
                 observer.note(now_ns, number, Event::Tick(lane.view()));
             }
         }

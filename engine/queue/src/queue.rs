@@ -36,15 +36,15 @@ macro_rules! with_buffer {
 
 impl<P: Packet, A: Aqm> Queue<P, A> {
     /// Returns an empty queue before an idle link of `rate_bps` bits/s; without a scheduler it is
-    /// first in, first out. `start_aqm` makes an AQM for each of the scheduler's queues; none for
-    /// those of a coupled discipline, which takes the place of the scheduler.
+    /// first in, first out. `start_aqm` makes the AQM of each of the scheduler's queues, from its
+    /// number; none for those of a coupled discipline, which takes the place of the scheduler.
     ///
     /// # Panics
     /// If `scheduler` is an AQM.
     pub fn new(
         discipline: BufferPolicy,
         scheduler: Option<&Configured>,
-        start_aqm: impl Fn() -> A,
+        start_aqm: impl Fn(u32) -> A,
         rate_bps: u64,
     ) -> Self {
         let lane =
@@ -123,8 +123,8 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         &mut self,
         now_ns: u64,
         (discipline, scheduler): (BufferPolicy, Option<&Configured>),
-        keep: impl Fn(&mut A) -> bool,
-        start_aqm: impl Fn() -> A,
+        keep: impl Fn(u32, &mut A) -> bool,
+        start_aqm: impl Fn(u32) -> A,
         random: &mut impl FnMut() -> u64,
     ) {
         let is_same = match (&mut self.0, scheduler) {

@@ -1,6 +1,6 @@
 //! Chooses the lane that a packet joins, the lane that sends next, and who judges packets.
 
-use sluice_aqm::{Aqm, Configured, LaneView, Next, Scheduler, Verdict, View};
+use sluice_aqm::{Aqm, Configured, LaneView, Next, Scheduler, Verdict, View, greatest_divisor};
 
 use crate::{
     lane::{Lane, Wants},
@@ -61,11 +61,11 @@ pub trait Schedule {
     fn victim(&mut self, own: usize, bytes: u32) -> usize;
 
     /// Makes the AQM of each lane; none if the discipline judges the packets of all lanes itself.
-    fn aqms<A>(&self, start: impl Fn() -> A) -> Self::Lanes<A>;
+    fn aqms<A>(&self, start: impl Fn(u32) -> A) -> Self::Lanes<A>;
 
-    /// Returns what those who judge want to be asked or told.
-    fn wants(&self, aqms: &[impl Aqm]) -> Wants {
-        Wants::of(&aqms[0])
+    /// Returns what the one who judges the packets of a lane wants to be asked or told.
+    fn wants(&self, aqms: &[impl Aqm], lane: u32) -> Wants {
+        Wants::of(&aqms[lane as usize])
     }
 
     /// Returns the verdict for the arriving packet of a lane's view.
@@ -80,13 +80,15 @@ pub trait Schedule {
         aqms[lane].depart(view)
     }
 
-    /// Makes the tick of a lane; false if there is none, since all lanes tick together.
-    fn tick(&mut self, aqms: &mut [impl Aqm], lane: usize, view: &View) -> bool {
+    /// Makes the tick of a lane; false if there is none: all lanes tick together, or its AQM has a
+    /// longer interval than others.
+    fn tick(&mut self, aqms: &mut [impl Aqm], _: u64, lane: usize, view: &View) -> bool {
         aqms[lane].tick(view);
         true
     }
 
-    /// Returns the time between two ticks, ns; `None`: there are none.
+    /// Returns the time between two ticks, ns, the greatest that divides the intervals of all AQMs;
+    /// `None`: there are none.
     fn tick_interval_ns(&self, aqms: &[impl Aqm]) -> Option<u64> {
         aqms[0].tick_interval_ns()
     }
@@ -142,8 +144,8 @@ impl Schedule for Fifo {
         own
     }
 
-    fn aqms<A>(&self, start: impl Fn() -> A) -> [A; 1] {
-        [start()]
+    fn aqms<A>(&self, start: impl Fn(u32) -> A) -> [A; 1] {
+        [start(0)]
     }
 }
 
@@ -155,6 +157,37 @@ pub struct Several {
     /// Packets and bytes in all lanes together.
     packets: u32,
     bytes: u64,
+    ticks: Ticks,
+}
+
+/// When the AQMs of lanes get their next ticks, if their intervals differ.
+#[derive(Default)]
+struct Ticks {
+    /// The interval of each lane at the last tick, and its next tick, ns.
+    of_lanes: Vec<(u64, u64)>,
+}
+
+impl Ticks {
+    /// True if a lane with this interval has a tick now. The first call of a lane, and one with
+    /// another interval, begins an interval at the tick before.
+    fn is_due(&mut self, lane: usize, interval_ns: u64, common_ns: u64, now_ns: u64) -> bool {
+        if interval_ns == common_ns {
+            return true;
+        }
+        if self.of_lanes.len() <= lane {
+            self.of_lanes.resize(lane + 1, (0, 0));
+        }
+        let (known_ns, due_ns) = &mut self.of_lanes[lane];
+        if *known_ns != interval_ns {
+            *known_ns = interval_ns;
+            *due_ns = now_ns - common_ns.min(now_ns) + interval_ns;
+        }
+        let is_due = now_ns >= *due_ns;
+        if is_due {
+            *due_ns += interval_ns;
+        }
+        is_due
+    }
 }
 
 impl Several {
@@ -165,6 +198,7 @@ impl Several {
             ready_ns: None,
             packets: 0,
             bytes: 0,
+            ticks: Ticks::default(),
         }
     }
 
@@ -270,15 +304,15 @@ impl Schedule for Several {
         self.scheduler.victim(own, bytes)
     }
 
-    fn aqms<A>(&self, start: impl Fn() -> A) -> Vec<A> {
+    fn aqms<A>(&self, start: impl Fn(u32) -> A) -> Vec<A> {
         if self.scheduler.judges() {
             return Vec::new();
         }
-        (0..self.scheduler.lanes()).map(|_| start()).collect()
+        (0..self.scheduler.lanes()).map(start).collect()
     }
 
-    fn wants(&self, aqms: &[impl Aqm]) -> Wants {
-        aqms.first().map_or(Wants::COUPLED, Wants::of)
+    fn wants(&self, aqms: &[impl Aqm], lane: u32) -> Wants {
+        aqms.get(lane as usize).map_or(Wants::COUPLED, Wants::of)
     }
 
     fn arrive(&mut self, aqms: &mut [impl Aqm], lane: usize, view: &View) -> Verdict {
@@ -295,9 +329,16 @@ impl Schedule for Several {
         }
     }
 
-    fn tick(&mut self, aqms: &mut [impl Aqm], lane: usize, view: &View) -> bool {
+    fn tick(&mut self, aqms: &mut [impl Aqm], common_ns: u64, lane: usize, view: &View) -> bool {
         match aqms.get_mut(lane) {
-            Some(aqm) => aqm.tick(view),
+            Some(aqm) => {
+                let interval_ns = aqm.tick_interval_ns().unwrap_or(0);
+                if interval_ns == 0 || !self.ticks.is_due(lane, interval_ns, common_ns, view.now_ns)
+                {
+                    return false;
+                }
+                aqm.tick(view);
+            }
             None if lane > 0 => return false,
             None => self.scheduler.tick(view),
         }
@@ -305,10 +346,11 @@ impl Schedule for Several {
     }
 
     fn tick_interval_ns(&self, aqms: &[impl Aqm]) -> Option<u64> {
-        match aqms.first() {
-            Some(aqm) => aqm.tick_interval_ns(),
-            None => self.scheduler.tick_interval_ns(),
+        if aqms.is_empty() {
+            return self.scheduler.tick_interval_ns();
         }
+        let intervals = aqms.iter().filter_map(Aqm::tick_interval_ns);
+        intervals.reduce(greatest_divisor)
     }
 
     fn probability(&self) -> Option<f64> {

@@ -128,7 +128,7 @@ fn plain(discipline: BufferPolicy, steps: &[Step], mut random: impl FnMut() -> u
 fn real(discipline: BufferPolicy, steps: &[Step], mut random: impl FnMut() -> u64) -> Vec<Fate> {
     let fates = std::cell::RefCell::new(Vec::new());
     let mut lost = |packet, verdict| fates.borrow_mut().push((packet, Some(verdict)));
-    let mut queue = Queue::new(discipline, None, aqm, RATE_BPS);
+    let mut queue = Queue::new(discipline, None, |_| aqm(), RATE_BPS);
     let (mut busy, mut arrived, mut bytes) = (false, 0, 0);
     for (count, step) in steps.iter().enumerate() {
         let now_ns = count as u64 * STEP_NS;
@@ -196,7 +196,7 @@ fn verdicts_are_counted_once_an_arrival() {
         victim: Victim::Front,
         ecn: false,
     };
-    let mut queue = Queue::new(discipline, None, drop_tail, RATE_BPS);
+    let mut queue = Queue::new(discipline, None, |_| drop_tail(), RATE_BPS);
     let (mut random, mut lost) = (words(1), Vec::new());
     for number in 0..5 {
         let packet = Numbered {

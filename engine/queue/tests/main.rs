@@ -3,6 +3,7 @@
 mod cake;
 mod cake_link;
 mod cake_linux;
+mod classes;
 mod common;
 mod fifo;
 mod retune;

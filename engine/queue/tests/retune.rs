@@ -23,7 +23,7 @@ struct Setting {
 
 impl Setting {
     fn start(&self) -> Queue<Numbered, Running> {
-        let start = || self.aqm.start();
+        let start = |_| self.aqm.start();
         Queue::new(self.discipline, self.scheduler.as_ref(), start, RATE_BPS)
     }
 
@@ -36,8 +36,8 @@ impl Setting {
         queue.retune(
             now_ns,
             (self.discipline, self.scheduler.as_ref()),
-            |aqm| aqm.retune(&self.aqm),
-            || self.aqm.start(),
+            |_, aqm| aqm.retune(&self.aqm),
+            |_| self.aqm.start(),
             random,
         );
     }
@@ -218,12 +218,12 @@ proptest! {
         };
         let discipline = plain(30, Victim::Front);
         let lanes = lanes.map(|lanes| drr(lanes.floor(), 500.0));
-        let queue = Queue::new(discipline, None, everything, RATE_BPS);
+        let queue = Queue::new(discipline, None, |_| everything(), RATE_BPS);
         let mut bench = Bench::new(queue, seed);
         steps.iter().for_each(|step| bench.step(step));
         let now_ns = bench.now_ns;
         let to = (discipline, lanes.as_ref());
-        bench.queue.retune(now_ns, to, |_| false, everything, &mut bench.random);
+        bench.queue.retune(now_ns, to, |_, _| false, |_| everything(), &mut bench.random);
         let told: i64 = bench.queue.aqms().flat_map(|aqm| aqm.waiting_of.values()).sum();
         prop_assert_eq!(told, bench.queue.packets() as i64);
         bench.check();

@@ -77,7 +77,7 @@ proptest! {
         let mut lost = |packet: Numbered, _| {
             assert!(gone.borrow_mut().insert(packet.number, packet.bytes).is_none());
         };
-        let mut queue = Queue::new(discipline, Some(&scheduler), everything, RATE_BPS);
+        let mut queue = Queue::new(discipline, Some(&scheduler), |_| everything(), RATE_BPS);
         let (mut busy, mut arrived, mut bytes) = (false, 0, 0);
         for (count, step) in steps.iter().enumerate() {
             let now_ns = count as u64 * STEP_NS;
@@ -111,7 +111,7 @@ proptest! {
         seed: u64,
     ) {
         let mut random = words(seed);
-        let mut queue = Queue::new(discipline, Some(&scheduler), drop_tail, RATE_BPS);
+        let mut queue = Queue::new(discipline, Some(&scheduler), |_| drop_tail(), RATE_BPS);
         let mut last = HashMap::new();
         for (count, step) in steps.iter().enumerate() {
             let now_ns = count as u64 * STEP_NS;
@@ -154,7 +154,7 @@ fn flows_share_the_link_by_bytes() {
         for name in ["drr", "fq"] {
             let scheduler = of_bytes(name, queues, quantum_bytes);
             let mut random = words(5);
-            let mut queue = Queue::new(ROOMY, Some(&scheduler), drop_tail, RATE_BPS);
+            let mut queue = Queue::new(ROOMY, Some(&scheduler), |_| drop_tail(), RATE_BPS);
             let mut lost = |_, _| panic!("the limit is far");
             for flow in 0..sizes.len() * 3 {
                 let flow = flow % sizes.len();
@@ -185,7 +185,7 @@ fn flows_share_the_link_by_bytes() {
 fn shares(scheduler: Option<&Configured>) -> Vec<usize> {
     let mut random = words(6);
     let discipline = BufferPolicy { limit: 60, ..ROOMY };
-    let mut queue = Queue::new(discipline, scheduler, drop_tail, RATE_BPS);
+    let mut queue = Queue::new(discipline, scheduler, |_| drop_tail(), RATE_BPS);
     let mut sent = vec![0; 4];
     for round in 0..10_000 {
         for flow in [0, 0, 1, 0, 2, 0, 3, 0] {
@@ -229,7 +229,7 @@ fn a_sparse_flow_goes_first_with_fq() {
         (None, 99),
     ] {
         let (mut random, mut lost) = (words(7), |_, _| panic!("the limit is far"));
-        let mut queue = Queue::new(ROOMY, scheduler.as_ref(), drop_tail, RATE_BPS);
+        let mut queue = Queue::new(ROOMY, scheduler.as_ref(), |_| drop_tail(), RATE_BPS);
         for number in 0..100 {
             queue.arrive(0, packet(number, 1, 500), &mut random, &mut lost);
         }
@@ -259,7 +259,7 @@ fn fq_with_codel_spares_the_sparse_flow() {
         victim: Victim::Front,
         ..ROOMY
     };
-    let mut queue = Queue::new(discipline, Some(&scheduler), || started("codel"), RATE_BPS);
+    let mut queue = Queue::new(discipline, Some(&scheduler), |_| started("codel"), RATE_BPS);
     let mut longest = 0;
     for ms in 0..5_000_usize {
         let now_ns = ms as u64 * STEP_NS;

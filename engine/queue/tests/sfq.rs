@@ -95,7 +95,7 @@ proptest! {
         let perturbation_s = perturbation_ns as f64 / 1e9;
         let sfq = [("queues", queues.into()), ("perturbation_s", perturbation_s)];
         let sfq = scheduler("sfq", &sfq);
-        let mut queue = Queue::new(discipline, Some(&sfq), drop_tail, 1_000_000);
+        let mut queue = Queue::new(discipline, Some(&sfq), |_| drop_tail(), 1_000_000);
         let mut plain = Plain {
             discipline,
             buckets: vec![VecDeque::new(); queues as usize],

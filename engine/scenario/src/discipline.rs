@@ -5,7 +5,7 @@ use std::{
     sync::OnceLock,
 };
 
-use sluice_aqm::{Class, Configured, Scheduler as Lanes};
+use sluice_aqm::{AqmSource, Class, Configured, Scheduler as Lanes};
 
 use crate::{
     describe::ValueKind,
@@ -16,6 +16,7 @@ use crate::{
     queue::{Queue, Victim},
     reader::Reader,
     scheduler::Scheduler,
+    service::{self, ServiceClass},
     show::plain,
     table::table,
     value::{Fields, Foreign, Value},
@@ -242,8 +243,8 @@ impl Params {
 table! {
     /// An AQM with its parameters, and what the queue does with it.
     ///
-    /// With a scheduler that has several queues, each of them gets this AQM. `victim` and `ecn`,
-    /// where given, replace those of the scenario's queue.
+    /// With a scheduler that has several queues, each of them gets this AQM, unless `classes` says
+    /// otherwise. `victim` and `ecn`, where given, replace those of the scenario's queue.
     pub struct Discipline checked by configurable {
         /// Name of an AQM, path of a C header, or path of a Python file: `mine.py`, or
         /// `mine.py:Class` where it has several.
@@ -254,6 +255,9 @@ table! {
         label: String = String::new(), ANY.longest(LONGEST_NAME);
         /// How packets are spread over queues.
         scheduler: Scheduler = Scheduler::FIFO;
+        /// Classes of service, one for each queue of the schedulers `prio` and `ets`, the most
+        /// important one first.
+        classes: Vec<ServiceClass> = Vec::new();
         /// Which packet is lost when one must be dropped.
         victim: Option<Victim>;
         /// Whether early drops of packets that can be marked (ECN) become marks.
@@ -272,8 +276,72 @@ impl Discipline {
                     aqm.class().name
                 ));
             }
-            Ok(_) => {}
+            Ok(_) => self.check_classes(reader),
         }
+    }
+
+    fn check_classes(&self, reader: &mut Reader) {
+        let before = reader.problems();
+        let scheduler = self.scheduler.configured().map(Configured::class);
+        service::check(&self.classes, scheduler, self.scheduler.kind(), reader);
+        let mut aqms = Vec::new();
+        for number in 0..self.classes.len() {
+            match self.of_class(number) {
+                Ok(aqm) => aqms.push(aqm),
+                Err(wrong) => reader.within("classes", |reader| {
+                    reader.within(number, |reader| {
+                        wrong.into_iter().for_each(|what| reader.say(what));
+                    });
+                }),
+            }
+        }
+        if reader.problems() == before
+            && let Some(what) = service::check_intervals(&aqms)
+        {
+            reader.say(what);
+        }
+    }
+
+    /// Returns the AQM of a class of service.
+    fn of_class(&self, number: usize) -> Result<Configured, Vec<String>> {
+        let own = &self.classes[number];
+        let aqm = own.aqm.as_ref().unwrap_or(&self.aqm);
+        let inherits = own.aqm.is_none() && own.params.0.is_empty();
+        let params = if inherits { &self.params } else { &own.params };
+        let Some(class) = aqm.class().map_err(|error| vec![error])? else {
+            return Err(vec![
+                "a class of service takes no Python AQM: it must be a C header or an AQM's name"
+                    .into(),
+            ]);
+        };
+        if class.is_coupled() {
+            return Err(vec![format!(
+                "aqm = {} has queues of its own: a class of service has only one",
+                class.name
+            )]);
+        }
+        params.configure(class)
+    }
+
+    /// Returns the AQM of each class of service, for a discipline that was read.
+    ///
+    /// # Panics
+    /// As [`Self::configured`].
+    pub fn of_classes(&self) -> Vec<Configured> {
+        let of_class = |number| self.of_class(number);
+        let aqms: Result<_, _> = (0..self.classes.len()).map(of_class).collect();
+        aqms.expect("a discipline is checked when it is read")
+    }
+
+    /// Returns what makes the AQM of each queue; `None` if it is a program's own.
+    ///
+    /// # Panics
+    /// As [`Self::configured`].
+    pub fn source(&self) -> Option<AqmSource> {
+        if !self.classes.is_empty() {
+            return Some(AqmSource::Classes(self.of_classes().into()));
+        }
+        self.configured().map(AqmSource::from)
     }
 
     /// Returns the AQM with its parameters set; `None` if it is a program's own.
@@ -305,11 +373,27 @@ impl Discipline {
     /// is one queue, first in, first out.
     pub fn in_lanes(&self) -> Option<Configured> {
         let coupled = self.configured().filter(|aqm| aqm.class().is_coupled());
-        coupled.or_else(|| self.scheduler.configured().cloned())
+        coupled.or_else(|| self.scheduler_of_classes())
     }
 
-    /// Returns what is wrong with a coupled discipline in a buffer: one problem at most.
+    fn scheduler_of_classes(&self) -> Option<Configured> {
+        let scheduler = self.scheduler.configured()?;
+        if self.classes.is_empty() {
+            return Some(scheduler.clone());
+        }
+        Some(service::configured(scheduler.class(), &self.classes))
+    }
+
+    /// Returns what is wrong with classes of service or a coupled discipline in a buffer: one problem
+    /// at most.
     pub fn unfit(&self, queue: &Queue) -> Option<String> {
+        let classes = self.classes.len();
+        if (queue.limit as usize) < classes {
+            return Some(format!(
+                "limit = {} must be at least {classes}, the number of classes (packets)",
+                queue.limit
+            ));
+        }
         let coupled = self.configured().filter(|aqm| aqm.class().is_coupled())?;
         let (name, lanes) = (&coupled.class().name, Lanes::lanes_of(&coupled));
         // queues that flows are spread over by a hash are never all in use

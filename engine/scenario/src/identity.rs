@@ -1,9 +1,10 @@
 //! The identity of a run as text: runs with the same text give the same result.
 
 use serde_json::{Map, Value as Json};
+use sluice_aqm::Configured;
 
 use crate::{
-    AnyScenario, Discipline, Field, Queue, Recorded, Table,
+    AnyScenario, Discipline, Field, Queue, Recorded, ServiceClass, Table,
     capture::fingerprint,
     json::{plain, table},
     network::{Flows, NetworkScenario, Rate, service_hash},
@@ -104,5 +105,22 @@ fn queue(queue: &Queue, discipline: &Discipline) -> Json {
         unreachable!("a queue is a table");
     };
     fields.set("scheduler", discipline.scheduler.write());
+    if !discipline.classes.is_empty() {
+        fields.set("classes", classes(discipline));
+    }
     plain(&Value::Table(fields))
+}
+
+/// Returns the classes of service; all parameters of their AQMs, and the code of a user's.
+fn classes(discipline: &Discipline) -> Value {
+    let of = |(class, aqm): (&ServiceClass, Configured)| {
+        let Value::Table(mut fields) = class.write() else {
+            unreachable!("a class is a table");
+        };
+        let code = &aqm.class().fingerprint;
+        fields.set("aqm", Value::Text(format!("{aqm:?} {code}")));
+        Value::Table(fields)
+    };
+    let aqms = discipline.of_classes();
+    Value::List(discipline.classes.iter().zip(aqms).map(of).collect())
 }

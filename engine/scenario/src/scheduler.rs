@@ -10,6 +10,7 @@ use crate::{
     field::{Field, fields, word},
     limits::{Limits, at_least},
     reader::{Given, Reader},
+    service::BY_CLASSES,
     table::{kind_of, union},
     value::{Fields, Value},
 };
@@ -45,7 +46,7 @@ impl Scheduler {
             return Some(Self::FIFO);
         };
         let mut settings = Vec::new();
-        for param in &class.params {
+        for param in own_params(class) {
             if let Some(value) = given.take(&param.name) {
                 let setting = reader.within(&param.name, |reader| read(param, value, reader));
                 settings.extend(setting.map(|setting| (param.name.clone(), setting)));
@@ -85,10 +86,10 @@ impl Field for Scheduler {
         let mut rows = vec![("kind".to_owned(), Value::Text(kind.into()))];
         if let Some(configured) = self.configured() {
             let params = &configured.class().params;
-            let values = configured.values();
+            let values = configured.values().zip(params);
             rows.extend(
                 values
-                    .zip(params)
+                    .filter(|(_, param)| param.when != BY_CLASSES)
                     .map(|((name, value), param)| (name.to_owned(), written(param, &value))),
             );
         }
@@ -98,6 +99,11 @@ impl Field for Scheduler {
             .map_or("", |table| table.name);
         Value::Table(Fields { of, rows })
     }
+}
+
+/// Returns the parameters that are fields: those that a table of classes makes are not.
+fn own_params(class: &'static Class) -> impl Iterator<Item = &'static Param> {
+    (class.params.iter()).filter(|param| param.when != BY_CLASSES)
 }
 
 /// Reads a parameter; if it is wrong, reports this to the reader and returns `None`.
@@ -176,7 +182,7 @@ fn described(class: &'static Class) -> Description {
     if !rest.is_empty() {
         help.extend(["", leak(rest.trim_start().to_owned())]);
     }
-    let fields = class.params.iter().map(|param| FieldDescription {
+    let fields = own_params(class).map(|param| FieldDescription {
         name: &param.name,
         help: lines(format!("{}.", capital(&param.help))),
         kind: match &param.scale {

@@ -109,7 +109,7 @@ impl Environments {
     fn begin(&mut self) -> Environment {
         let probability = Arc::new(AtomicI64::new(0));
         let words = self.plan.aqm_words(self.episodes);
-        let start = || Told(probability.clone());
+        let start = |_| Told(probability.clone());
         let mut replica = begin(&self.plan, self.episodes, start, words, ());
         replica.step(false, self.plan.slots, self.deadline);
         self.episodes += 1;

@@ -381,7 +381,7 @@ fn station<A: Source, S: Server, Q: Aqm>(
     aqm: Q,
 ) -> Station<A, S, Q, ()> {
     let aqm = RefCell::new(Some(aqm));
-    let start = || aqm.take().expect("one queue");
+    let start = |_| aqm.take().expect("one queue");
     let queue = Queue::new(discipline, None, start, RATE_BPS);
     Station::new(parts, queue, SLOT_NS, stream(9, "aqm", 0), ())
 }

@@ -83,8 +83,8 @@ pub trait Progress<Q> {
     fn retune(
         &mut self,
         to: (BufferPolicy, Option<&Configured>),
-        keep: &dyn Fn(&mut Q) -> bool,
-        start: &dyn Fn() -> Q,
+        keep: &dyn Fn(u32, &mut Q) -> bool,
+        start: &dyn Fn(u32) -> Q,
     );
 
     /// Returns what can be seen now.
@@ -149,8 +149,8 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Progress<Q> for Replica<
     fn retune(
         &mut self,
         to: (BufferPolicy, Option<&Configured>),
-        keep: &dyn Fn(&mut Q) -> bool,
-        start: &dyn Fn() -> Q,
+        keep: &dyn Fn(u32, &mut Q) -> bool,
+        start: &dyn Fn(u32) -> Q,
     ) {
         self.station.retune(to, keep, start);
         self.stretch = stretch(self.station.slot_ns, self.station.queue.tick_interval_ns());
@@ -187,7 +187,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Progress<Q> for Replica<
 pub fn begin<'a, Q: Aqm + Send + 'a, O: Observer<Packet> + Send + 'a>(
     plan: &Plan,
     number: u32,
-    start_aqm: impl Fn() -> Q,
+    start_aqm: impl Fn(u32) -> Q,
     words: Stream,
     observer: O,
 ) -> Box<dyn Progress<Q> + Send + 'a> {

@@ -120,11 +120,13 @@ pub fn simulate(
         let words = plan.aqm_words(number);
         match aqm {
             AqmSource::Configured(header) => whole(
-                begin(plan, number, || header.start(), words, ()),
+                begin(plan, number, |_| header.start(), words, ()),
                 plan,
                 monitor,
             ),
-            AqmSource::Foreign(_) => run_any(plan, number, aqm, words, None, monitor),
+            AqmSource::Classes(_) | AqmSource::Foreign(_) => {
+                run_any(plan, number, aqm, words, None, monitor)
+            }
         }
     };
     let finished: Vec<Replication> = pool.install(|| {
@@ -164,7 +166,7 @@ fn run_any(
     monitor: &Monitor,
 ) -> Replication {
     whole(
-        begin(plan, number, || aqm.start(), words, log),
+        begin(plan, number, |lane| aqm.start(lane), words, log),
         plan,
         monitor,
     )

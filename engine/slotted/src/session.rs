@@ -26,7 +26,7 @@ impl Session {
             replications: 1,
             ..plan
         };
-        let replica = begin(&plan, 0, || aqm.start(), plan.aqm_words(0), ());
+        let replica = begin(&plan, 0, |lane| aqm.start(lane), plan.aqm_words(0), ());
         Self {
             plan,
             aqm,
@@ -80,8 +80,8 @@ impl Session {
         }
         self.others.push(aqm.clone());
         let to = (discipline, scheduler);
-        let keep = |instance: &mut AnyAqm| instance.retune(aqm);
-        self.replica.retune(to, &keep, &|| aqm.start());
+        let keep = |lane, instance: &mut AnyAqm| instance.retune(lane, aqm);
+        self.replica.retune(to, &keep, &|lane| aqm.start(lane));
         Ok(())
     }
 

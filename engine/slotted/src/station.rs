@@ -95,8 +95,8 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
     pub fn retune(
         &mut self,
         to: (BufferPolicy, Option<&Configured>),
-        keep: impl Fn(&mut Q) -> bool,
-        start: impl Fn() -> Q,
+        keep: impl Fn(u32, &mut Q) -> bool,
+        start: impl Fn(u32) -> Q,
     ) {
         self.end_blocks();
         let now_ns = self.counted * self.slot_ns;

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use sluice_aqm::{Configured, Scheduler, find_scheduler, schedulers};
+use sluice_aqm::{Class, Configured, Scheduler, find_scheduler, schedulers};
 use sluice_kernel::{Device, Fixed, KernelError, Object, Program, compile};
 use sluice_scenario::AqmName;
 
@@ -56,6 +56,12 @@ impl Ready {
             .map(|text| device(text))
             .collect::<Result<Vec<_>, _>>()?;
         let words = words(settings);
+        if !settings.forward.of_classes.is_empty() {
+            return Err(Failure(
+                "in the kernel there are no classes of service: without --backend kernel the gate has them"
+                    .into(),
+            ));
+        }
         if words.ecn && marks_at.is_empty() {
             return Err(Failure(
                 "in the kernel, ecn takes --marks-at: a BPF qdisc cannot write to packets, so a \
@@ -135,10 +141,13 @@ pub fn compiled(aqm: &str, program: Program) -> Result<Object, Failure> {
 /// # Errors
 /// If there is none of that name.
 pub fn scheduler(name: &str) -> Result<&'static str, Failure> {
+    let spreads = |class: &&Class| !sluice_scenario::takes_classes(class);
     find_scheduler(name)
+        .filter(spreads)
         .map(|class| &*class.name)
         .ok_or_else(|| {
-            let known: Vec<&str> = schedulers().iter().map(|class| &*class.name).collect();
+            let known = schedulers().iter().filter(spreads);
+            let known: Vec<&str> = known.map(|class| &*class.name).collect();
             Failure(format!(
                 "--scheduler {name}: it must be one of {} (without it: first in, first out)",
                 known.join(", ")

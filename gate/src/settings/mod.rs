@@ -47,6 +47,10 @@ pub struct LinkSettings {
     pub discipline: Discipline,
     /// The configured AQM; a header is taken as it was when the settings were read.
     pub aqm: Configured,
+    /// Those of the classes of service.
+    pub of_classes: Vec<Configured>,
+    /// What divides the queue into several; `None`: one queue, first in, first out.
+    pub in_lanes: Option<Configured>,
 }
 
 impl LinkSettings {
@@ -55,15 +59,19 @@ impl LinkSettings {
         sluice_queue::Queue::new(
             self.discipline.on(&self.buffer),
             self.in_lanes(),
-            || self.aqm.start(),
+            |lane| self.aqm_of(lane).start(),
             self.rate_bps,
         )
     }
 
     /// Returns the scheduler, or the coupled discipline; `None`: one queue, first in, first out.
     pub fn in_lanes(&self) -> Option<&Configured> {
-        let coupled = Some(&self.aqm).filter(|aqm| aqm.class().is_coupled());
-        coupled.or(self.discipline.scheduler.configured())
+        self.in_lanes.as_ref()
+    }
+
+    /// Returns the AQM of the queue with this number.
+    fn aqm_of(&self, lane: u32) -> &Configured {
+        self.of_classes.get(lane as usize).unwrap_or(&self.aqm)
     }
 
     /// Returns how it sends if its rate varies.
@@ -82,8 +90,8 @@ impl LinkSettings {
         queue.retune(
             now_ns,
             (self.discipline.on(&self.buffer), scheduler),
-            |aqm| aqm.retune(&self.aqm),
-            || self.aqm.start(),
+            |lane, aqm| aqm.retune(self.aqm_of(lane)),
+            |lane| self.aqm_of(lane).start(),
             random,
         );
     }
@@ -185,7 +193,11 @@ impl Settings {
 
     /// What a user's AQM did wrong since it was loaded; see [`Configured::wrong`].
     pub fn wrong(&self) -> Option<String> {
-        self.links().into_iter().find_map(|link| link.aqm.wrong())
+        let aqms = |link: &LinkSettings| {
+            let mut aqms = link.of_classes.iter().chain([&link.aqm]);
+            aqms.find_map(Configured::wrong)
+        };
+        self.links().into_iter().find_map(aqms)
     }
 }
 
@@ -226,6 +238,8 @@ fn of_options(options: &LinkOptions) -> Result<Settings, SettingsError> {
         overhead_bytes: 0,
         buffer: own_buffer(options)?,
         aqm: configured(&discipline)?,
+        of_classes: discipline.of_classes(),
+        in_lanes: discipline.in_lanes(),
         discipline,
     };
     let reverse = if options.two_way {
@@ -292,6 +306,8 @@ fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings, SettingsE
             overhead_bytes: 0,
             buffer: buffer(scenario.buffer(simplex), options)?,
             aqm: configured(discipline)?,
+            of_classes: discipline.of_classes(),
+            in_lanes: discipline.in_lanes(),
             discipline: discipline.clone(),
         })
     };
@@ -396,6 +412,7 @@ fn plain(link: &LinkSettings) -> LinkSettings {
         params: Params::default(),
         label: String::new(),
         scheduler: Scheduler::FIFO,
+        classes: Vec::new(),
         victim: None,
         ecn: None,
     };
@@ -406,6 +423,8 @@ fn plain(link: &LinkSettings) -> LinkSettings {
             ..link.buffer.clone()
         },
         aqm: configured(&discipline).expect("it has no parameters"),
+        of_classes: Vec::new(),
+        in_lanes: None,
         discipline,
         ..link.clone()
     }

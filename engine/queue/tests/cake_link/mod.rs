@@ -71,7 +71,7 @@ impl Link {
         let drop_tail = Configured::new(find("drop_tail").unwrap(), &[]).unwrap();
         let cake = configured(given).unwrap();
         Self {
-            queue: Queue::new(policy, Some(&cake), || drop_tail.start(), 1_000_000_000),
+            queue: Queue::new(policy, Some(&cake), |_| drop_tail.start(), 1_000_000_000),
             now_ns: 0,
             words: 0,
             sent: Vec::new(),

@@ -1,0 +1,213 @@
+"""Classes of service: strict priority and ETS, with an AQM in each class."""
+
+from typing import Any
+
+import pytest
+
+import sluicegate as sg
+from sluicegate import network
+
+EF, BEST_EFFORT = {"dscp": [46]}, {"dscp": []}
+VOICE = {
+    "kind": "datagrams",
+    "label": "voice",
+    "count": 4,
+    "rate_bps": 200e3,
+    "packet_bytes": 200,
+    "dscp": 46,
+}
+BULK = {"kind": "tcp", "label": "bulk", "count": 5}
+FLOOD = {"kind": "datagrams", "label": "flood", "rate_bps": 12e6, "dscp": 10}
+
+
+def simulated(*flows: dict[str, Any], **discipline: Any) -> Any:
+    scenario = network.NetworkScenario.parse(
+        {
+            "topology": {"kind": "dumbbell", "client_delays_s": [0.005]},
+            "flows": list(flows),
+            "queue": {"limit": 100},
+            "disciplines": [discipline],
+            "duration_s": 10.0,
+            "replications": 2,
+        }
+    )
+    return network.simulate(scenario)
+
+
+def in_class(record: Any, measure: str, label: str) -> float:
+    return float(record[f"{label}.{measure}"].value)
+
+
+@pytest.mark.parametrize(
+    ("discipline", "told"),
+    [
+        (
+            {"classes": [EF, {}]},
+            r"classes must be left out: scheduler\.kind = fifo has no queues for classes",
+        ),
+        (
+            {"scheduler": {"kind": "fq"}, "classes": [EF, {}]},
+            r"scheduler\.kind = fq has no queues for classes; it must be prio or ets",
+        ),
+        (
+            {"scheduler": {"kind": "prio"}},
+            r"classes is missing: scheduler\.kind = prio has a queue",
+        ),
+        (
+            {"scheduler": {"kind": "prio"}, "classes": [{"dscp": [64]}, {}]},
+            r"classes\.0\.dscp\.0 = 64 must be at most 63",
+        ),
+        (
+            {"scheduler": {"kind": "prio"}, "classes": [{"ecn": ["ect"]}, {}]},
+            r"classes\.0\.ecn\.0 = 'ect' must be one of 'not-ect', 'ect1', 'ect0' or 'ce'",
+        ),
+        (
+            {"scheduler": {"kind": "ets"}, "classes": [EF, {"quantum_bytes": 0}]},
+            r"classes\.1\.quantum_bytes = 0 must be at least 64 \(bytes\)",
+        ),
+        (
+            {"scheduler": {"kind": "prio"}, "classes": [EF, {"quantum_bytes": 1500}]},
+            r"classes\.1\.quantum_bytes must be left out: classes of prio have no turns",
+        ),
+        (
+            {
+                "scheduler": {"kind": "ets"},
+                "classes": [{"dscp": [46], "quantum_bytes": 1500}, {}],
+            },
+            r"classes\.1 is strict, as it has no quantum_bytes: it must come before classes\.0",
+        ),
+        (
+            {"scheduler": {"kind": "prio"}, "classes": [{}, {}]},
+            r"classes\.0 takes all packets, so that none come to the classes behind it",
+        ),
+        (
+            {"scheduler": {"kind": "prio"}, "classes": [EF, {"dscp": [0]}]},
+            r"classes\.1, the last one, takes all packets that no other class does",
+        ),
+        (
+            {"scheduler": {"kind": "prio"}, "classes": [EF] * 16 + [{}]},
+            r"classes has 17: at most 16",
+        ),
+        (
+            {"scheduler": {"kind": "prio"}, "classes": [{**EF, "aqm": "cake"}, {}]},
+            r"classes\.0: aqm = cake has queues of its own",
+        ),
+        (
+            {"scheduler": {"kind": "prio"}, "classes": [{**EF, "params": {"minth": 3}}, {}]},
+            r"classes\.0: red\.minth: no such parameter \(did you mean min_th\?\)",
+        ),
+        (
+            {
+                "scheduler": {"kind": "prio"},
+                "classes": [{**EF, "aqm": "pi"}, {"aqm": "pie"}],
+            },
+            r"the AQMs of classes have these times between two updates: pi 0\.\d+ s, pie 0\.015 s",
+        ),
+    ],
+)
+def test_what_is_wrong_with_classes_is_told(discipline: dict[str, Any], told: str) -> None:
+    with pytest.raises(sg.SluiceError, match=told):
+        simulated(VOICE, aqm="red", **discipline)
+
+
+def test_a_limit_below_the_number_of_classes_is_refused() -> None:
+    discipline = sg.Discipline(
+        aqm="drop_tail",
+        scheduler=sg.Prio(),
+        classes=[sg.ServiceClass(dscp=[46]), sg.ServiceClass(dscp=[10]), sg.ServiceClass()],
+    )
+    scenario = sg.Scenario(
+        arrivals=sg.GeometricArrivals(rate=0.4),
+        service=sg.GeometricService(mu=0.5),
+        queue=sg.Queue(limit=2),
+        disciplines=[discipline],
+        slots=1000,
+    )
+    with pytest.raises(
+        sg.SluiceError, match=r"limit = 2 must be at least 3, the number of classes"
+    ):
+        sg.simulate(scenario)
+
+
+@pytest.mark.parametrize(
+    ("world", "told"),
+    [
+        ("kernel", r"scheduler\.kind = prio has no qdisc: .* one kind of AQM"),
+        ("twin", r"drop_tail with scheduler prio has no twin in Linux"),
+    ],
+)
+def test_the_kernel_has_no_classes(world: str, told: str) -> None:
+    scenario = network.NetworkScenario(
+        topology=network.Dumbbell(client_delays_s=[0.01]),
+        flows=[network.TcpFlows()],
+        disciplines=[
+            sg.Discipline(
+                aqm="drop_tail",
+                scheduler=sg.Prio(),
+                classes=[sg.ServiceClass(dscp=[46]), sg.ServiceClass()],
+            )
+        ],
+        duration_s=2.0,
+    )
+    with pytest.raises(sg.SluiceError, match=told):
+        sg.compare(scenario, world=world)
+
+
+def test_packets_of_one_class_have_one_queue_in_the_slotted_world() -> None:
+    def delay(**discipline: Any) -> Any:
+        return sg.simulate(
+            sg.Scenario(
+                arrivals=sg.GeometricArrivals(rate=0.45),
+                service=sg.GeometricService(mu=0.5),
+                queue=sg.Queue(limit=20),
+                disciplines=[sg.Discipline(aqm="drop_tail", **discipline)],
+                slots=20_000,
+                replications=2,
+            )
+        ).measures
+
+    classes = [sg.ServiceClass(dscp=[46], aqm="codel"), sg.ServiceClass()]
+    for scheduler in (sg.Prio(), sg.Ets()):
+        assert delay(scheduler=scheduler, classes=classes) == delay()
+
+
+def test_strict_priority_keeps_voice_short_beside_tcp() -> None:
+    plain = simulated(VOICE, BULK, aqm="drop_tail")
+    classes = [EF, {"aqm": "red", "params": {"min_th": 20, "max_th": 60}}]
+    apart = simulated(VOICE, BULK, aqm="drop_tail", scheduler={"kind": "prio"}, classes=classes)
+    # at most one packet of the other class, of 1500 bytes at 10 Mbit/s, and the voice of the others
+    assert in_class(apart, "sojourn_mean", "voice") < 0.0012 + 4 * 0.00016
+    assert in_class(apart, "loss_ratio", "voice") == 0
+    assert in_class(plain, "sojourn_mean", "voice") > 0.02
+
+
+def test_a_class_starves_behind_a_strict_one_only() -> None:
+    strict = [{"dscp": [10]}, {}]
+    shared = [{"dscp": [10], "quantum_bytes": 1500}, {"quantum_bytes": 4500}]
+    starved = simulated(FLOOD, BULK, aqm="drop_tail", scheduler={"kind": "prio"}, classes=strict)
+    assert in_class(starved, "goodput_bps", "bulk") < 1e4
+    fair = simulated(FLOOD, BULK, aqm="drop_tail", scheduler={"kind": "ets"}, classes=shared)
+    # TCP, with three quarters of the turns, leaves what its windows do not fill
+    assert in_class(fair, "goodput_bps", "bulk") > 6e6
+
+
+def test_each_class_has_its_own_aqm_and_time_between_updates() -> None:
+    of = {"aqm": "drop_tail", "scheduler": {"kind": "prio"}}
+    delays = {
+        target: in_class(
+            simulated(
+                VOICE,
+                BULK,
+                **of,
+                classes=[
+                    {**EF, "aqm": "pie"},
+                    {"aqm": "pi2", "params": {"target": target}},
+                ],
+            ),
+            "sojourn_mean",
+            "bulk",
+        )
+        for target in (0.005, 0.02)
+    }
+    # PI2 holds its target in its class, beside PIE, which updates at other times
+    assert delays == {target: pytest.approx(target, rel=0.3) for target in delays}
