@@ -109,11 +109,7 @@ fn shadowed(
 ) -> Vec<LinkSettings> {
     let links = settings.links().into_iter();
     links
-        .map(|link| LinkSettings {
-            discipline: discipline.clone(),
-            aqm: aqm.clone(),
-            ..link.clone()
-        })
+        .map(|link| link.under(discipline.clone(), aqm.clone()))
         .collect()
 }
 

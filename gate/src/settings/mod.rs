@@ -64,6 +64,17 @@ impl LinkSettings {
         )
     }
 
+    /// Returns the same link with another discipline, whose AQM is `aqm`.
+    pub fn under(&self, discipline: Discipline, aqm: Configured) -> Self {
+        Self {
+            aqm,
+            of_classes: discipline.of_classes(),
+            in_lanes: discipline.in_lanes(),
+            discipline,
+            ..self.clone()
+        }
+    }
+
     /// Returns the scheduler, or the coupled discipline; `None`: one queue, first in, first out.
     pub fn in_lanes(&self) -> Option<&Configured> {
         self.in_lanes.as_ref()
@@ -187,7 +198,7 @@ impl Settings {
         if let Some(what) = discipline.unfit(&changed.buffer) {
             return Err(what);
         }
-        (changed.discipline, changed.aqm) = (discipline, aqm);
+        *changed = changed.under(discipline, aqm);
         Ok(settings)
     }
 
