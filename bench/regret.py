@@ -53,6 +53,8 @@ _PARAMS: dict[str, dict[str, Any]] = {
     "rem": {"q_ref": 4},
     "lred": {"q_ref": 4},
     "pie": {"target": 0.005},
+    "pi2": {"target": 0.005},
+    "step": {"of": "packets", "threshold_packets": 4},
 }
 _GEOMETRIC = {
     "independent": sg.GeometricArrivals(rate=0.4),
@@ -64,8 +66,8 @@ _SOURCES = [*_GEOMETRIC, "two classes", "a recording"]
 
 
 def disciplines() -> list[sg.Discipline]:
-    """Every AQM of the registry; a coupled discipline marks, and cannot be here."""
-    names = [name for name in sg.aqms() if name != "dualpi2"]
+    """Every AQM of the registry; a coupled discipline judges lanes, and is none."""
+    names = [name for name, aqm in sg.aqms().items() if not aqm.coupled]
     return [sg.Discipline(aqm=name, params=_PARAMS.get(name, {}), label=name) for name in names]
 
 
