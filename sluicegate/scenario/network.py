@@ -23,7 +23,7 @@ from sluicegate.scenario.table import Table
 
 Variant: TypeAlias = Literal["tahoe", "reno", "newreno", "sack", "rack"]
 CongestionControl: TypeAlias = Literal[
-    "reno", "cubic", "dctcp", "bbr", "bbr3", "prague", "prague_2020", "ledbat"
+    "reno", "cubic", "dctcp", "bbr", "bbr3", "prague", "prague_2020", "ledbat", "ledbatpp"
 ]
 Like: TypeAlias = Literal["rfc", "ns2", "linux"]
 SizeKind: TypeAlias = Literal["constant", "geometric", "pareto"]
@@ -152,7 +152,8 @@ class Tcp(Table):
             8257), which needs `ecn = true`, `bbr` (version 1, as in Linux), `bbr3` (version 3),
             `prague`, which needs `ecn = true` and sends ECT(1), or `prague_2020`, the same without
             its independence of round trips below 25 ms. The last four need `variant = "rack"`, and
-            they pace. [default reno]
+            they pace. `ledbat` (RFC 6817) and `ledbatpp` (LEDBAT++) give way to others. [default
+            reno]
         like: `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35, `linux` for today's
             hosts. [default rfc]
         receiver_window: Greatest number of packets in flight (ns-2's `window_`). [packets; 1 to
@@ -179,8 +180,11 @@ class Tcp(Table):
         initial_rto_s: Time-out before the first round-trip time is known; None: that of `like`. [s;
             1e-09 to 1e+08]
         tick_s: Granularity of the sender's clock; None: that of `like`. [s; 1e-09 to 1e+08]
-        delayed_ack_s: Longest time an ACK waits for a second packet, 0: none waits; None: that of
+        delayed_ack_s: Longest time an ACK waits for another packet, 0: none waits; None: that of
             `like`. [s; 0 to 0.5]
+        ack_every: Packets in order that the receiver acknowledges with one ACK, if they come before
+            that time is over: 1 acknowledges each, and more than 2 thins the ACKs. [packets; 1 to
+            255; default 2]
     """
 
     variant: Variant | None = None
@@ -199,6 +203,7 @@ class Tcp(Table):
     initial_rto_s: float | None = None
     tick_s: float | None = None
     delayed_ack_s: float | None = None
+    ack_every: int = 2
 
 
 @dataclass(frozen=True, kw_only=True)

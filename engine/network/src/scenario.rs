@@ -264,6 +264,7 @@ fn tcp_kind(tcp: &Tcp, traffic_class: TrafficClass) -> Result<TcpKind, String> {
     if let Some(delay_s) = tcp.delayed_ack_s {
         config.delayed_ack_ns = Some(ns(delay_s)).filter(|delay_ns| *delay_ns > 0);
     }
+    config.ack_every = tcp.ack_every as u8;
     config.check().map_err(in_seconds)?;
     Ok(TcpKind {
         config,

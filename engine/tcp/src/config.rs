@@ -63,9 +63,12 @@ pub struct Config {
     pub segmentation_offload: bool,
     /// The first slow start ends by HyStart++ (RFC 9406), if round-trip times grow.
     pub hystart_plus: bool,
-    /// Longest time an ACK waits for a second packet, ns; `None`: every packet is acknowledged at
+    /// Longest time an ACK waits for another packet, ns; `None`: every packet is acknowledged at
     /// once.
     pub delayed_ack_ns: Option<u64>,
+    /// Packets in order that an ACK waits for at most; 2 in RFC 5681, section 4.2, more where ACKs are
+    /// thinned.
+    pub ack_every: u8,
     /// Bytes that selective acknowledgements add to an ACK besides 8 for each block.
     pub sack_option_bytes: u16,
     /// Explicit congestion notification (RFC 3168).
@@ -97,6 +100,7 @@ impl Config {
             segmentation_offload: true,
             hystart_plus: false,
             delayed_ack_ns: Some(100 * MS),
+            ack_every: 2,
             // kind, length, and two NOPs that align the blocks (RFC 2018, section 3; RFC 7323,
             // appendix A)
             sack_option_bytes: 4,

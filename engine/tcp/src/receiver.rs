@@ -23,6 +23,8 @@ pub struct Receiver {
     congested: bool,
     /// Marked packets that arrived (for accurate feedback).
     marks: Counter,
+    /// Packets that the delayed ACK is for.
+    held: u8,
     /// When the delayed ACK is due, ns.
     held_until: Deadline,
     /// State of a receiver with adaptive delays ([`Quirks::adapts_ack_delay`](crate::Quirks)).
@@ -35,7 +37,7 @@ impl Receiver {
         Receiver::default()
     }
 
-    /// Takes a packet and answers with an ACK, unless the ACK may wait for a second packet (RFC
+    /// Takes a packet and answers with an ACK, unless the ACK may wait for another packet (RFC
     /// 5681, section 4.2). It never waits if the packet is a SYN, out of order or next to a gap.
     /// When the last packet in order arrives again, its ACK may wait again.
     ///
@@ -98,11 +100,14 @@ impl Receiver {
                 .delay
                 .as_ref()
                 .is_some_and(|delay| delay.acks_at_once())
-            && self.held_until.is_none()
+            && self.held + 1 < config.ack_every
         {
-            let delay = self.delay.as_ref();
-            let delay_ns = delay.map_or(delay_ns, |delay| delay.wait_ns());
-            self.held_until = config.timer(now_ns, delay_ns);
+            self.held += 1;
+            if self.held_until.is_none() {
+                let delay = self.delay.as_ref();
+                let delay_ns = delay.map_or(delay_ns, |delay| delay.wait_ns());
+                self.held_until = config.timer(now_ns, delay_ns);
+            }
             return;
         }
         self.held_until = Deadline::NONE;
@@ -132,6 +137,7 @@ impl Receiver {
     }
 
     fn acknowledge(&mut self, config: &Config) -> Ack {
+        self.held = 0;
         self.echo |= self.congested;
         self.congested = false;
         if let Some(delay) = &mut self.delay {

@@ -1,6 +1,6 @@
 //! Odd networks: round trips from 1 us to 10 s, rates from 10 kbit/s to 10 Gbit/s, windows of one
-//! packet, all ACKs lost for a time, marks on everything. Every transfer ends, and no rate or window
-//! is absurd.
+//! packet, all ACKs lost for a second, marks on everything, clocks at the ends of 32 bits. Every
+//! transfer ends, and no rate or window is absurd. `SLUICE_FUZZ` says how many are tried.
 
 use crate::channel::{Channel, Event};
 use proptest::prelude::*;
@@ -9,8 +9,21 @@ use sluice_tcp::{Config, CongestionControl, Sender, Variant};
 /// Dozens of time-outs in a row, with round trips of 10 s.
 const UNTIL_NS: u64 = 100_000_000_000_000;
 
+/// Times shortly before 2^32 ns, us and ms.
+const STARTS_NS: [u64; 4] = [
+    0,
+    (1 << 32) - 20_000_000,
+    ((1 << 32) - 20_000) * 1000,
+    ((1 << 32) - 20) * 1_000_000,
+];
+
+fn cases() -> u32 {
+    let given = std::env::var("SLUICE_FUZZ").ok();
+    given.map_or(600, |cases| cases.parse().expect("SLUICE_FUZZ is a number"))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
     fn every_transfer_ends(
@@ -23,6 +36,9 @@ proptest! {
         (first_lost, lost) in (0_u32..300, 0_u32..40),
         data_lost in prop::collection::vec(0_u32..300, 0..40),
         mark_above in prop::option::of(Just(0_u64)),
+        start_ns in prop::sample::select(STARTS_NS.as_slice()),
+        silent_from_ns in prop::option::of(0_u64..2_000_000_000),
+        ack_every in 1_u8..20,
     ) {
         let base = if linux {
             Config::linux(Variant::Rack)
@@ -34,6 +50,7 @@ proptest! {
             ecn,
             receiver_window,
             initial_window: f64::from(initial_window),
+            ack_every,
             delayed_ack_ns: if delayed { base.delayed_ack_ns } else { None },
             ..base
         };
@@ -49,7 +66,12 @@ proptest! {
             acks_lost: (first_lost..first_lost + lost).collect(),
         };
         let sender = Sender::new(&config, packets, 0);
-        let events = crate::channel::run(&channel, &config, sender, UNTIL_NS);
+        let silent_ns = silent_from_ns.map_or(0..0, |from_ns| {
+            start_ns + from_ns..start_ns + from_ns + 1_000_000_000
+        });
+        let until_ns = start_ns + UNTIL_NS;
+        let events =
+            crate::channel::run_from(start_ns, silent_ns, &channel, &config, sender, until_ns);
         let (mut last_ns, mut sent) = (0, 0);
         for event in &events {
             match *event {
@@ -60,7 +82,7 @@ proptest! {
                 }
             }
         }
-        prop_assert!(last_ns < UNTIL_NS - 1_000_000_000_000, "stalled");
+        prop_assert!(last_ns < until_ns - 1_000_000_000_000, "stalled");
         prop_assert!(sent < 100 * packets + 10_000, "{sent}");
     }
 }

@@ -461,3 +461,34 @@ fn after_a_time_out_an_ack_of_much_counts_for_one() {
     bench.ack_to(1_100 * MS, 9);
     assert_eq!(bench.sender.cwnd(), 2.0);
 }
+
+#[test]
+fn a_receiver_that_thins_acks_waits_for_so_many_packets_or_for_its_time() {
+    let config = Config {
+        ack_every: 4,
+        ..Config::rfc(Variant::Sack)
+    };
+    let mut receiver = Receiver::new();
+    let mut arrive = |now_ms: u64, seq: u32| {
+        let segment = Segment {
+            seq,
+            syn: false,
+            retransmitted: false,
+            ecn: Ecn::NotEct,
+            cwr: false,
+        };
+        let mut acks = vec![];
+        receiver.on_segment(&config, now_ms * MS, &segment, &mut |ack: Ack| {
+            acks.push(ack.next)
+        });
+        (acks, receiver.deadline())
+    };
+    for seq in 0..3 {
+        // the time counts from the first packet
+        assert_eq!(arrive(u64::from(seq), seq), (vec![], Some(100 * MS)));
+    }
+    assert_eq!(arrive(3, 3), (vec![4], None));
+    assert_eq!(arrive(4, 4), (vec![], Some(104 * MS)));
+    // a gap is told at once
+    assert_eq!(arrive(5, 6), (vec![5], None));
+}

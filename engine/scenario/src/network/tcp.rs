@@ -93,7 +93,8 @@ table! {
         /// `cubic` (RFC 9438; Linux's own where `like` is `linux`), `dctcp` (RFC 8257), which needs
         /// `ecn = true`, `bbr` (version 1, as in Linux), `bbr3` (version 3), `prague`, which needs
         /// `ecn = true` and sends ECT(1), or `prague_2020`, the same without its independence of
-        /// round trips below 25 ms. The last four need `variant = "rack"`, and they pace.
+        /// round trips below 25 ms. The last four need `variant = "rack"`, and they pace. `ledbat`
+        /// (RFC 6817) and `ledbatpp` (LEDBAT++) give way to others.
         congestion_control: CongestionControl = CongestionControl::Reno;
         /// `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35, `linux` for today's hosts.
         like: Like = Like::Rfc;
@@ -130,8 +131,11 @@ table! {
         initial_rto_s: Option<f64>, DURATION;
         /// Granularity of the sender's clock; not given: that of `like`.
         tick_s: Option<f64>, DURATION;
-        /// Longest time an ACK waits for a second packet, 0: none waits; not given: that of `like`.
+        /// Longest time an ACK waits for another packet, 0: none waits; not given: that of `like`.
         delayed_ack_s: Option<f64>, at_least(0.0).at_most(0.5).unit("s");
+        /// Packets in order that the receiver acknowledges with one ACK, if they come before that time
+        /// is over: 1 acknowledges each, and more than 2 thins the ACKs.
+        ack_every: u16 = 2, at_least(1.0).at_most(255.0).unit("packets");
     }
 }
 

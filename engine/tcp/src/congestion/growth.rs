@@ -281,7 +281,9 @@ impl Window {
         let well = flight.advances && flight.lost == 0;
         if let Some(more) = &mut self.more {
             let allowed = more.prr.allowed(flight.now, self.ssthresh, delivered, well);
-            self.cwnd = f64::from(flight.now + allowed);
+            // with all of the flight lost nothing would ever leave, until the time-out (Linux warns of
+            // such a window: `tcp_snd_cwnd_set`)
+            self.cwnd = f64::from((flight.now + allowed).max(1));
         }
     }
 

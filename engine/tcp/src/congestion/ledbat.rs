@@ -26,7 +26,7 @@ const BASE_MINUTES: usize = 10;
 pub(crate) struct Ledbat(Box<Delays>);
 
 #[derive(Clone, Debug, Default)]
-struct Delays {
+pub(super) struct Delays {
     /// Least delay of each of the last minutes, the present one last, ns, and when it began.
     base_ns: VecDeque<u64>,
     minute_ns: u64,
@@ -56,7 +56,8 @@ impl Growth for Ledbat {
 }
 
 impl Delays {
-    fn take(&mut self, now_ns: u64, rtt_ns: u64) {
+    /// Takes the round-trip time of an ACK.
+    pub(super) fn take(&mut self, now_ns: u64, rtt_ns: u64) {
         if self.base_ns.is_empty() || now_ns >= self.minute_ns + 60 * SECOND {
             self.minute_ns = now_ns;
             self.base_ns.push_back(rtt_ns);
@@ -73,10 +74,19 @@ impl Delays {
         }
     }
 
-    fn queueing_ns(&self) -> u64 {
-        let least = |of: &VecDeque<u64>| of.iter().copied().min().unwrap_or(0);
-        least(&self.current_ns).saturating_sub(least(&self.base_ns))
+    /// Returns the delay of the path without a queue.
+    pub(super) fn base_ns(&self) -> u64 {
+        least(&self.base_ns)
     }
+
+    /// Returns the delay that the queue adds now.
+    pub(super) fn queueing_ns(&self) -> u64 {
+        least(&self.current_ns).saturating_sub(self.base_ns())
+    }
+}
+
+fn least(of: &VecDeque<u64>) -> u64 {
+    of.iter().copied().min().unwrap_or(0)
 }
 
 #[cfg(test)]

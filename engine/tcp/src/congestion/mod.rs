@@ -192,6 +192,7 @@ controls! {
     prague::Prague,
     prague_2020::Prague2020,
     ledbat::Ledbat,
+    ledbatpp::Ledbatpp,
     linux_cubic::LinuxCubic,
     #[cfg(test)]
     witness::Witness,

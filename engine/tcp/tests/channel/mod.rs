@@ -2,6 +2,7 @@
 //! and an unlimited queue, and lists of packets to lose or to mark as they enter.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use sluice_ecn::Ecn;
 use sluice_tcp::{Ack, Config, Receiver, Segment, Sender};
@@ -84,13 +85,25 @@ impl<T> Link<T> {
 }
 
 /// Runs a transfer until all is acknowledged, or to `until_ns`, and returns what the sender did.
-pub fn run(channel: &Channel, config: &Config, mut sender: Sender, until_ns: u64) -> Vec<Event> {
+pub fn run(channel: &Channel, config: &Config, sender: Sender, until_ns: u64) -> Vec<Event> {
+    run_from(0, 0..0, channel, config, sender, until_ns)
+}
+
+/// As `run`, from a time on, with all ACKs lost that are sent in `silent_ns`.
+pub fn run_from(
+    start_ns: u64,
+    silent_ns: Range<u64>,
+    channel: &Channel,
+    config: &Config,
+    mut sender: Sender,
+    until_ns: u64,
+) -> Vec<Event> {
     config.check().unwrap();
     let mut receiver = Receiver::new();
     let mut data = Link::<Segment>::new(channel);
     let mut acks = Link::<Ack>::new(channel);
     let mut events = vec![];
-    let mut now_ns = 0;
+    let mut now_ns = start_ns;
     let mut sent = vec![];
     let mut release_ns = u64::MAX;
     sender.start(config, now_ns, &mut |segment| sent.push(segment));
@@ -151,7 +164,8 @@ pub fn run(channel: &Channel, config: &Config, mut sender: Sender, until_ns: u64
             receiver.on_segment(config, now_ns, &segment, &mut |ack| replies.push(ack));
         }
         for ack in replies {
-            if !acks.is_hit(&channel.acks_lost) {
+            let is_lost = acks.is_hit(&channel.acks_lost) || silent_ns.contains(&now_ns);
+            if !is_lost {
                 let blocks = ack.sack.iter().filter(|block| !block.is_empty()).count();
                 acks.carry(now_ns, HEADER_BYTES + SACK_BLOCK_BYTES * blocks as u64, ack);
             }
