@@ -358,6 +358,14 @@ def test_what_is_finished_is_kept_after_ctrl_c(tmp_path, monkeypatch):
     assert evaluate(["codel"], tmp_path, **given).done == 6
 
 
+def test_an_evaluation_goes_on_whatever_its_profile_has(tmp_path):
+    # numbers of flows are a tuple, and in the folder a list
+    profile = replace(BRIEF, flows=(1, 2, 3))
+    given = {"profile": profile, "sections": ["5.1.1"], "replications": 2, "workers": 1}
+    first = evaluate(["drop_tail"], tmp_path, **given)
+    assert evaluate(["drop_tail"], tmp_path, **given).frame().equals(first.frame())
+
+
 def test_a_folder_has_one_profile_and_seed(sixth):
     _, out = sixth
     with pytest.raises(SluiceError, match="another evaluation, with other profile"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -172,6 +173,7 @@ class Plan:
             "format": FORMAT,
             "sluicegate": version("sluicegate"),
             "build": store.build(_MADE_BY),
-            "profile": asdict(self.profile),
+            # as JSON has it, with lists for tuples
+            "profile": json.loads(json.dumps(asdict(self.profile))),
             "seed": self.seed,
         }
