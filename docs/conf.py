@@ -20,7 +20,7 @@ version = release = installed_version("sluicegate")
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "gallery", "reference/generated/gallery/*.ipynb"]
 default_role = "code"
 
 autodoc_typehints = "signature"

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import gallery
+
 import sluicegate as sg
 from sluicegate.cli import _COMMANDS, main
 from sluicegate.measures import AT_QUEUE, ENDS, FLOWS, QUEUE, Definition, Unit, symbols
@@ -49,13 +51,15 @@ def write(docs: Path) -> None:
         "scenario": _scenario_page("Scenarios of the slotted queue", "Scenario", _SLOTTED),
         "network": _scenario_page("Scenarios of networks", "NetworkScenario", _NETWORK),
         "command": _command_page(),
-        "page-to-try": [_page_to_try()],
+        "page-to-try": [_page_to_try("../")],
+        "page-to-try-first": [_page_to_try("")],
         "measures-queue": _measure_table(QUEUE),
         "measures-flows": _measure_table(FLOWS),
         "measures-classes": _measure_table([*AT_QUEUE, *ENDS]),
     }
     for name, lines in pages.items():
         (folder / f"{name}.md").write_text("\n".join(lines) + "\n")
+    gallery.write(docs, folder / "gallery")
 
 
 # the scenario of the page that the guide leads to, and where that page is in the output
@@ -69,11 +73,11 @@ def write_page(docs: Path, output: Path) -> None:
         (output / PAGE).write_text(page(docs.parent / PAGE_OF), encoding="utf-8")
 
 
-def _page_to_try() -> str:
+def _page_to_try(root: str) -> str:
     if MODULE.exists():
         return (
-            f'<p><a href="../{PAGE}">A page to try</a>: ten CUBIC flows over 10 Mb/s.</p>\n'
-            f'<iframe src="../{PAGE}" title="The engine in a page" loading="lazy" '
+            f'<p><a href="{root}{PAGE}">A page to try</a>: ten CUBIC flows over 10 Mb/s.</p>\n'
+            f'<iframe src="{root}{PAGE}" title="The engine in a page" loading="lazy" '
             'style="width: 100%; height: 50rem; border: 1px solid"></iframe>'
         )
     return "(These pages were made without an engine for pages, so there is none to try here.)"

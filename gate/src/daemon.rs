@@ -22,7 +22,7 @@ use crate::{
     cli::{Address, LinkOptions, RunOptions, Timer},
     control::{self, Switches},
     machine::{fence, privileges, service::Service, signals::signals},
-    print,
+    memory, print,
     router::{data_plane::DataPlane, snapshot::NAMES},
     say,
     settings::{Settings, SettingsError},
@@ -73,6 +73,8 @@ pub(crate) fn route(
     let hub = endpoint.map(|endpoint| server::serve(endpoint, control, options.shadow.is_some()));
     let hub = hub.transpose().map_err(refused)?;
     if let (Some(shadows), Some(hub)) = (shadows, &hub) {
+        let memory = memory::bound_of_shadow(shadows.links());
+        announce(&format!("memory of the shadow: {memory}\n"));
         shadows
             .start(hub.clone(), start_clock_ns)
             .map_err(refused)?;

@@ -11,6 +11,7 @@ use crate::{
     packet::Held,
     router::link::{bits_on_way, held},
     settings::{LinkSettings, Settings},
+    shadow,
     telemetry::WAITING,
 };
 use sluice_aqm::Scheduler;
@@ -78,6 +79,16 @@ pub fn bound_of_kind(settings: &Settings, maps_bytes: u64, instances: u32) -> St
         "{} MB in the kernel for {packets} packets (of 1500 bytes each)",
         kernel.div_ceil(1_000_000),
     )
+}
+
+/// Describes the bound of links that only follow others' arrivals.
+pub fn bound_of_shadow(links: &[LinkSettings]) -> String {
+    let links = links.iter();
+    let own: u64 = links
+        .map(|link| held(link) * LISTS * PLACE_BYTES + queues(link) + records(link))
+        .sum();
+    let own = shadow::WAITING_BYTES + own;
+    format!("at most {} MB", own.div_ceil(1_000_000))
 }
 
 fn packets(settings: &Settings) -> u64 {

@@ -36,6 +36,9 @@ const BATCH: usize = 1024;
 /// Messages that may wait; further arrivals are left out until the thread catches up.
 const WAITING: usize = 64;
 
+/// Greatest memory of all messages, with those that come back, bytes.
+pub const WAITING_BYTES: u64 = (2 * (WAITING + 2) * BATCH * size_of::<Arrival>()) as u64;
+
 /// A packet that came to a link.
 #[derive(Clone, Copy)]
 struct Arrival {
@@ -144,6 +147,11 @@ pub fn of(settings: &Settings, discipline: (Discipline, Configured)) -> (Feed, S
 }
 
 impl Shadows {
+    /// The links.
+    pub fn links(&self) -> &[LinkSettings] {
+        &self.links
+    }
+
     /// Starts the thread, which publishes how the links stand.
     ///
     /// # Errors
