@@ -2,8 +2,9 @@
 
 The dumb-bell of the LRED paper under drop-tail with N long-lived flows; each adds 100 kbit/s to the
 rate and a packet to the buffer: 10 Gbit/s for 100,000 flows, over 10 simulated seconds. Prints a
-table and writes `bench/growth.json` and `bench/growth.png`. Each run has a separate process. The
-numbers of flows take turns, because other load on the machine varies; the least time counts.
+table and writes `bench/growth.json` and `bench/growth.png`. With `--pacing` the flows pace. Each
+run has a separate process. The numbers of flows take turns, because other load on the machine
+varies; the least time counts.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def memory(field: str) -> int:
     return int(found[1]) * 1024
 
 
-def dumbbell(flows: int, duration_s: float) -> Any:
+def dumbbell(flows: int, duration_s: float, pacing: bool) -> Any:
     """Return a scenario of N flows over a bottleneck whose rate and buffer grow with N."""
     from sluicegate.worlds.network import NetworkScenario
 
@@ -56,7 +57,12 @@ def dumbbell(flows: int, duration_s: float) -> Any:
                     "kind": "tcp",
                     "count": flows,
                     "spread_s": 1.0,
-                    "tcp": {"variant": "newreno", "like": "ns2", "packet_bytes": PACKET_BYTES},
+                    "tcp": {
+                        "variant": "newreno",
+                        "like": "ns2",
+                        "packet_bytes": PACKET_BYTES,
+                        "pacing": pacing,
+                    },
                 }
             ],
             "queue": {"limit": flows},
@@ -68,16 +74,16 @@ def dumbbell(flows: int, duration_s: float) -> Any:
     )
 
 
-def run(flows: int, duration_s: float) -> dict[str, Any]:
+def run(flows: int, duration_s: float, pacing: bool) -> dict[str, Any]:
     """Make a run; return its packets sent, CPU time (s, with set-up and record), and peak bytes."""
     from sluicegate.worlds.network import simulate
 
     # a first run, so that what Python loads once is not counted
-    simulate(dumbbell(10, 1.0), threads=1, fresh=True)
+    simulate(dumbbell(10, 1.0, pacing), threads=1, fresh=True)
     Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     at_rest = memory("VmRSS")
     before = resource.getrusage(resource.RUSAGE_SELF)
-    record = simulate(dumbbell(flows, duration_s), threads=1, fresh=True)
+    record = simulate(dumbbell(flows, duration_s, pacing), threads=1, fresh=True)
     after = resource.getrusage(resource.RUSAGE_SELF)
     return {
         "flows": flows,
@@ -90,9 +96,9 @@ def run(flows: int, duration_s: float) -> dict[str, Any]:
     }
 
 
-def in_process(flows: int, runs_folder: str) -> dict[str, Any]:
+def in_process(flows: int, pacing: bool, runs_folder: str) -> dict[str, Any]:
     """Call `run` in a separate process."""
-    command = [sys.executable, __file__, "--flows", str(flows)]
+    command = [sys.executable, __file__, "--flows", str(flows)] + ["--pacing"] * pacing
     environment = os.environ | {"SLUICE_RUNS": runs_folder}
     done = subprocess.run(command, check=True, capture_output=True, env=environment)
     return dict(json.loads(done.stdout))
@@ -148,15 +154,16 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--flows", type=int, help="one run of so many flows, as JSON")
+    parser.add_argument("--pacing", action="store_true", help="flows that pace")
     given = parser.parse_args()
     if given.flows:
-        print(json.dumps(run(given.flows, RUNS[given.flows])))
+        print(json.dumps(run(given.flows, RUNS[given.flows], given.pacing)))
         return
     load = os.getloadavg()[0]
     runs: dict[int, list[dict[str, Any]]] = {flows: [] for flows in RUNS}
     with tempfile.TemporaryDirectory() as folder:
         for flows in track(list(RUNS) * ROUNDS, "growth with flows"):
-            runs[flows].append(in_process(flows, folder))
+            runs[flows].append(in_process(flows, given.pacing, folder))
     rows = [summary(each) for each in runs.values()]
     for row in rows:
         row["growth"] = row["ns_a_packet"] / rows[0]["ns_a_packet"]
