@@ -9,6 +9,7 @@ import pytest
 
 from sluicegate import lessons
 from sluicegate.cli import main
+from sluicegate.cli.lesson import _print_grades
 from sluicegate.errors import SluiceError
 from sluicegate.lessons import LESSONS, Lesson, Worked, grade, lesson_page, template, work
 from sluicegate.lessons.lesson import Values
@@ -125,6 +126,18 @@ def test_the_page_has_answers_only_for_teachers(worked: Worked) -> None:
     assert why not in lesson_page(worked).html()
     assert why in lesson_page(worked, answers=True).html()
     assert "variant of student 17" in worked._repr_html_()
+
+
+def test_a_question_without_an_answer_is_told_as_such(
+    worked: Worked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "answers.toml"
+    name = worked.questions[0].name
+    file.write_text(template(worked).replace(f"# {name} = ", f"{name} = -5"))
+    _print_grades(worked, file)
+    told = capsys.readouterr().out
+    assert told.count("not answered") == len(worked.questions) - 1
+    assert told.count("not within") == 1
 
 
 def test_wrong_words_on_the_command_line_are_told(

@@ -17,7 +17,7 @@ from sluicegate.report.numbers import number_text
 from sluicegate.report.terminal import terminal_table
 
 if TYPE_CHECKING:
-    from sluicegate.lessons import Worked
+    from sluicegate.lessons import Graded, Worked
 
 _NAMES = ("bufferbloat", "red", "l4s")
 
@@ -119,10 +119,16 @@ def _print_grades(worked: Worked, path: Path) -> None:
             "none" if each.given is None else number_text(each.given),
             answer_text(each.question),
             each.question.unit,
-            "right" if each.right else f"not within {each.question.tolerance:.0%}",
+            _verdict(each),
         ]
         for each in graded
     ]
     screen = console()
     screen.print(terminal_table(["name", "given", "answer", "unit", "result"], rows))
     screen.print(f"{sum(each.right for each in graded)} of {len(graded)} right")
+
+
+def _verdict(each: Graded) -> str:
+    if each.given is None:
+        return "not answered"
+    return "right" if each.right else f"not within {each.question.tolerance:.0%}"
