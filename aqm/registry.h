@@ -22,3 +22,6 @@
 #include "sred.h"
 #include "cobalt.h"
 #include "step.h"
+#include "gred.h"
+#include "rio.h"
+#include "wred.h"

@@ -211,3 +211,23 @@ def test_each_class_has_its_own_aqm_and_time_between_updates() -> None:
     }
     # PI2 holds its target in its class, beside PIE, which updates at other times
     assert delays == {target: pytest.approx(target, rel=0.3) for target in delays}
+
+
+@pytest.mark.parametrize("aqm", ["gred", "rio", "wred"])
+def test_packets_of_high_drop_precedence_are_lost_first(aqm: str) -> None:
+    """In and Out have 6 Mbit/s each on a link of 10: what is lost is of Out."""
+    flows = [
+        {
+            "kind": "datagrams",
+            "label": label,
+            "count": 3,
+            "rate_bps": 2e6,
+            "gaps": "exponential",
+            "dscp": dscp,
+        }
+        for label, dscp in [("in", 10), ("out", 14)]
+    ]
+    record = simulated(*flows, aqm=aqm, params={"w": 0.02})
+    lost = {label: in_class(record, "loss_ratio", label) for label in ("in", "out")}
+    assert lost["in"] < 0.02
+    assert lost["in"] + lost["out"] == pytest.approx(1 / 3, rel=0.1)

@@ -13,6 +13,7 @@ mod common;
 mod drop_functions;
 mod dualpi2;
 mod fred;
+mod gred;
 mod lred;
 mod moving_red;
 mod oracle;

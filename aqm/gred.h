@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * RED by drop precedence: one queue, and thresholds of its own for each of three levels.
+ *
+ * The level of a packet is the drop precedence of its differentiated services codepoint: 1 of AFx1, 2
+ * of AFx2, 3 of AFx3 (RFC 2597), and `others` of all other codepoints. A marker (RFC 2697, 2698) sets it
+ * where packets come in. Level 1 is dropped last.
+ *
+ * `averages`: what the average of a level counts, and which arrivals update it.
+ *   own     packets of the level: GRED
+ *   better  packets of the level and of those with lower numbers: RIO, where In packets are judged by
+ *           the average of In packets, Out packets by that of all
+ *   all     all packets: WRED
+ *
+ * Each level is RED (red.h) with its own count of packets since the last drop. When a packet finds the
+ * link idle, all averages decay by (1 - w)^m.
+ *
+ * D. Clark, W. Fang, "Explicit allocation of best-effort packet delivery service", IEEE/ACM
+ * Transactions on Networking 6(4), 1998; Linux, net/sched/sch_gred.c. Linux has up to 16 levels,
+ * counts bytes, lets the average of each level decay while none of its packets waits, and makes RIO's
+ * from the sum of the levels' averages.
+ *
+ * rio.h and wred.h are presets of this class.
+ */
+#ifndef SLUICEGATE_GRED_H
+#define SLUICEGATE_GRED_H
+
+#include "red.h"
+
+#define GRED_LEVELS 3
+
+enum gred_averages { GRED_OWN, GRED_BETTER, GRED_ALL };
+
+#define GRED_PARAMS(P)                                                                    \
+	P(averages, CHOICE(own|better|all), GRED_OWN, 0, 2, "",                           \
+	  "what a level's average counts: its own packets, those of better levels too, or all", \
+	  "Linux, sch_gred.c; Clark & Fang 1998")                                         \
+	P(others, COUNT, 3, 1, GRED_LEVELS, "",                                           \
+	  "level of packets whose DSCP is none of AF11 to AF43", "Linux: default_DP")     \
+	P(min_th_1, PACKETS, 40, 0, 1e6, "",                                              \
+	  "average queue below which no packet of level 1 is dropped", "Clark & Fang 1998") \
+	P(max_th_1, PACKETS, 70, 0, 1e6, "",                                              \
+	  "average queue from which every packet of level 1 is dropped", "Clark & Fang 1998") \
+	P(max_p_1, RATIO, 0.02, 0, 1, "",                                                 \
+	  "drop probability of level 1 as the average reaches max_th_1", "Clark & Fang 1998") \
+	P(min_th_2, PACKETS, 25, 0, 1e6, "", "as min_th_1, of level 2", "half-way")       \
+	P(max_th_2, PACKETS, 50, 0, 1e6, "", "as max_th_1, of level 2", "half-way")       \
+	P(max_p_2, RATIO, 0.1, 0, 1, "", "as max_p_1, of level 2", "half-way")            \
+	P(min_th_3, PACKETS, 10, 0, 1e6, "", "as min_th_1, of level 3", "Clark & Fang 1998") \
+	P(max_th_3, PACKETS, 30, 0, 1e6, "", "as max_th_1, of level 3", "Clark & Fang 1998") \
+	P(max_p_3, RATIO, 0.2, 0, 1, "", "as max_p_1, of level 3", "Clark & Fang 1998")   \
+	P(w, RATIO, 0.002, 0, 1, "",                                                      \
+	  "weight of the newest queue length in an average", "Floyd & Jacobson 1993, sec. IV") \
+	P(mean_packet_bytes, BYTES, 500, 1, 65535, "",                                    \
+	  "packet size that turns idle time into packets", "Floyd & Jacobson 1993, sec. IV")
+
+#define GRED_RULES(R)                                                                     \
+	R(p->max_th_1 > p->min_th_1, max_th_1, "must exceed", min_th_1)                   \
+	R(p->max_th_2 > p->min_th_2, max_th_2, "must exceed", min_th_2)                   \
+	R(p->max_th_3 > p->min_th_3, max_th_3, "must exceed", min_th_3)
+
+AQM_PARAMS(gred, GRED_PARAMS)
+
+struct gred_config {
+	struct red_config levels[GRED_LEVELS];
+	enum gred_averages averages;
+	u32 others;	/* place among the levels */
+};
+
+struct gred_state {
+	struct red_state levels[GRED_LEVELS];
+	u32 packets[GRED_LEVELS];	/* that wait */
+	u32 unused;
+};
+
+static inline u32 gred_configure_level(const struct gred_params *p, struct red_config *config,
+				       s64 min_th, s64 max_th, s64 max_p)
+{
+	struct red_params of = {
+		.min_th = min_th, .max_th = max_th, .max_p = max_p, .w = p->w,
+		.gamma = FIXED_ONE / 2, .middle = FIXED_ONE / 2, .c2 = FIXED_ONE,
+		.spacing = RED_UNIFORMISED, .idle_decay = 1,
+		.mean_packet_bytes = p->mean_packet_bytes,
+	};
+
+	return red_configure(&of, config);
+}
+
+static inline u32 gred_configure(const struct gred_params *p, struct gred_config *config)
+{
+	AQM_OBEY(GRED_RULES);
+	gred_configure_level(p, &config->levels[0], p->min_th_1, p->max_th_1, p->max_p_1);
+	gred_configure_level(p, &config->levels[1], p->min_th_2, p->max_th_2, p->max_p_2);
+	gred_configure_level(p, &config->levels[2], p->min_th_3, p->max_th_3, p->max_p_3);
+	config->averages = (enum gred_averages)p->averages;
+	config->others = (u32)p->others - 1;
+	return 0;
+}
+
+/* The place of the packet's level: RFC 2597, section 6, AFxy is 8 x + 2 y. */
+static inline u32 gred_level(const struct gred_config *config, const struct aqm_view *view)
+{
+	u32 dscp = aqm_dscp(view), precedence = dscp >> 1 & 3;
+	u32 is_assured = dscp >= 10 && dscp <= 38 && !(dscp & 1) && precedence;
+
+	return is_assured ? precedence - 1 : config->others;
+}
+
+static inline void gred_occupancy(struct gred_state *state, const struct gred_config *config,
+				  const struct aqm_view *view, s64 change)
+{
+	state->packets[gred_level(config, view)] += (u32)change;
+}
+
+/* Updates the averages for which an arrival of this level counts. */
+static inline void gred_observe(struct gred_state *state, const struct gred_config *config,
+				u32 level, const struct aqm_view *view)
+{
+	u32 place, better = 0, counts;
+
+	for (place = 0; place < GRED_LEVELS; place++) {
+		struct average_state *average = &state->levels[place].average;
+		const struct red_config *own = &config->levels[place];
+		u32 packets = state->packets[place];
+
+		better += packets;
+		counts = place == level;
+		if (config->averages == GRED_BETTER) {
+			packets = better;
+			counts = place >= level;
+		} else if (config->averages == GRED_ALL) {
+			packets = view->queue_packets;
+			counts = 1;
+		}
+		if (view->idle)
+			average_idle(average, &own->average, red_idle_packets(own, view));
+		else if (counts)
+			average_update(average, &own->average, fixed_from_u32(packets));
+	}
+}
+
+static inline enum aqm_verdict gred_arrive(struct gred_state *state,
+					   const struct gred_config *config,
+					   const struct aqm_view *view)
+{
+	u32 level = gred_level(config, view);
+	struct red_state *own = &state->levels[level];
+	const struct red_config *rules = &config->levels[level];
+
+	gred_observe(state, config, level, view);
+	return red_decide(own, rules, red_probability(own, rules), view);
+}
+
+/* That of the last level: with `better` and `all`, it counts all packets. */
+static inline s64 gred_average(const struct gred_state *state)
+{
+	return red_average(&state->levels[GRED_LEVELS - 1]);
+}
+
+AQM_RULES(gred, GRED_RULES)
+AQM_OCCUPANCY(gred)
+AQM_AVERAGE(gred)
+AQM_CLASS(gred, GRED_PARAMS,
+	.title = "GRED: generic RED by drop precedence",
+	.source = "Linux: sch_gred.c",
+	.summary = "RED with thresholds, and an average, of each of three drop precedences.",
+	AQM_RULED(gred),
+	.occupancy = gred_occupancy_any,
+	.average = gred_average_any)
+
+#endif
