@@ -205,7 +205,7 @@ CASES = [
         "flows.0.tcp.windows is not a field; there are variant, "
         "congestion_control, like, receiver_window, ecn, accurate_ecn, hystart_plus, "
         "pacing, segmentation_offload, packet_bytes, ack_bytes, initial_window, min_rto_s, "
-        "initial_rto_s, tick_s, delayed_ack_s",
+        "initial_rto_s, tick_s, delayed_ack_s, ack_every",
     ),
     (changed("flows.0", {"kind": "datagrams"}), "flows.0.rate_bps is missing"),
     (
@@ -384,7 +384,7 @@ FILES = sorted((Path(__file__).parent.parent / "scenarios" / "network").glob("*.
 def test_every_paper_has_its_files():
     names = {path.stem for path in FILES}
     lred = {"lred-1", "lred-2-light", "lred-2-heavy", *(f"lred-{k}" for k in range(3, 7))}
-    assert names == {"dumbbell", "gate", "lpf-oda", "red-sfq-rem", *lred}
+    assert names == {"applications", "dumbbell", "gate", "lpf-oda", "red-sfq-rem", *lred}
 
 
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
