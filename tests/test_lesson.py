@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from sluicegate import lessons
 from sluicegate.cli import main
-from sluicegate.cli.lesson import _print_grades
 from sluicegate.errors import SluiceError
 from sluicegate.lessons import LESSONS, Lesson, Worked, grade, lesson_page, template, work
 from sluicegate.lessons.lesson import Values
@@ -90,12 +90,30 @@ def test_right_answers_are_right_and_others_are_not(worked: Worked, tmp_path: Pa
     file.write_text(filled(worked, 1.0))
     assert all(each.right for each in grade(worked, file))
     assert lessons.student_of(file) == 17
+    assert {each.result for each in grade(worked, file)} == {"right"}
     file.write_text(filled(worked, 3.0))
     assert not any(each.right for each in grade(worked, file))
     file.write_text(template(worked))
     assert [(each.given, each.right) for each in grade(worked, file)] == [
         (None, False) for _ in worked.questions
     ]
+    assert grade(worked, file)[0].result == "not answered"
+
+
+def test_a_class_is_graded_into_one_table(
+    worked: Worked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(lessons.LESSONS, "bufferbloat", short(LESSONS["bufferbloat"]))
+    files = [tmp_path / "one.toml", tmp_path / "two.toml"]
+    files[0].write_text(filled(worked, 1.0))
+    files[1].write_text(template(worked))
+    marks = tmp_path / "marks.csv"
+    graded = [word for file in files for word in ("--grade", str(file))]
+    assert main(["lesson", "bufferbloat", *graded, "--csv", str(marks)]) == 0
+    table = pl.read_csv(marks)
+    assert table["student"].unique().to_list() == [17]
+    right = table.group_by("file", maintain_order=True).agg(pl.sum("right"))["right"]
+    assert right.to_list() == [len(worked.questions), 0]
 
 
 @pytest.mark.parametrize(
@@ -103,6 +121,7 @@ def test_right_answers_are_right_and_others_are_not(worked: Worked, tmp_path: Pa
     [
         ("lesson = ", "is not a file of answers"),
         ('lesson = "red"\n[answers]', "must be 'bufferbloat'"),
+        ("[answers]\nping_small_ms = 3", 'the line lesson = "bufferbloat" is missing'),
         ('lesson = "bufferbloat"\nanswers = 3', "answers must be a table"),
         (
             'lesson = "bufferbloat"\n[answers]\nping = 3',
@@ -128,26 +147,23 @@ def test_the_page_has_answers_only_for_teachers(worked: Worked) -> None:
     assert "variant of student 17" in worked._repr_html_()
 
 
-def test_a_question_without_an_answer_is_told_as_such(
-    worked: Worked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "answers.toml"
-    name = worked.questions[0].name
-    file.write_text(template(worked).replace(f"# {name} = ", f"{name} = -5"))
-    _print_grades(worked, file)
-    told = capsys.readouterr().out
-    assert told.count("not answered") == len(worked.questions) - 1
-    assert told.count("not within") == 1
-
-
 def test_wrong_words_on_the_command_line_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad = tmp_path / "bad.toml"
     bad.write_text('lesson = "red"\nstudent = -1')
+    kept, above = tmp_path / "kept", tmp_path / "above.toml"
+    kept.mkdir()
+    (kept / "answers.toml").write_text('lesson = "red"\nstudent = 17')
+    above.write_text('lesson = "red"\nloss_times = 4')
     for words, code, why in [
         (["tcp"], 2, "tcp is no lesson; there are bufferbloat, red, l4s"),
-        (["red", "--grade", str(bad), "--answers"], 2, "--grade takes no other option"),
+        (["red", "--grade", str(bad), "--answers"], 2, "--grade writes no page"),
+        (["red", "--csv", "marks.csv"], 2, "--csv needs --grade"),
+        (["red", "--student", "3", "--out", str(kept)], 1, "answers variant of student 17, not"),
+        (["red", "--student", "3", "--grade", str(kept / "answers.toml")], 1, "of student 17, not"),
+        (["red", "--grade", str(above)], 1, "loss_times must stand below [answers]"),
+        ([], 2, "bufferbloat|red|l4s"),
         (["red", "--grade", str(bad)], 1, "student = -1 must be a whole number from 0 on"),
         (["red", "--grade", str(tmp_path / "none.toml")], 1, "No such file"),
     ]:

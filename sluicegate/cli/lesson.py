@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Sequence
+from csv import writer
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,23 +13,24 @@ from rich.markup import escape
 
 from sluicegate.cli.progress import progress
 from sluicegate.cli.screen import console
-from sluicegate.errors import UsageError
+from sluicegate.errors import SluiceError, UsageError
 from sluicegate.extras import require
 from sluicegate.files import make_folder, write_whole
 from sluicegate.report.numbers import number_text
 from sluicegate.report.terminal import terminal_table
 
 if TYPE_CHECKING:
-    from sluicegate.lessons import Graded, Worked
+    from sluicegate.lessons import Graded, Lesson, Worked
 
 _NAMES = ("bufferbloat", "red", "l4s")
+_ANSWERS = "answers.toml"
 
 
 def lesson(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="LESSON",
+            metavar="|".join(_NAMES),
             autocompletion=lambda: list(_NAMES),
             help="bufferbloat: the assignment of many universities; red: why RED is hard to tune; "
             "l4s: L4S in one picture.",
@@ -38,7 +42,8 @@ def lesson(
             metavar="NUMBER",
             min=0,
             help="The variant of the student with this number: other rates, round trips, buffers. "
-            "If not given: the assignment as it is.",
+            "If not given: the assignment as it is. With --grade: the files must be of this "
+            "variant.",
             show_default=False,
         ),
     ] = None,
@@ -46,7 +51,8 @@ def lesson(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Folder for the page and the file of answers; if not given: the lesson's name.",
+            help="Folder for the page and the file of answers; if not given: the lesson's name, "
+            "with the student's number.",
             show_default=False,
         ),
     ] = None,
@@ -54,11 +60,19 @@ def lesson(
         bool, typer.Option("--answers", help="For teachers: print and write the answers, too.")
     ] = False,
     grade: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
             metavar="FILE.toml",
-            help="Grade this file of answers instead of writing a page. It says whose variant it "
-            "answers.",
+            help="Grade this file of answers instead of writing a page; may be repeated. It says "
+            "whose variant it answers.",
+            show_default=False,
+        ),
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv",
+            help="With --grade: write the results, a line for each answer.",
             show_default=False,
         ),
     ] = None,
@@ -72,17 +86,35 @@ def lesson(
 
     if name not in lessons.LESSONS:
         raise UsageError(f"{name} is no lesson; there are {', '.join(lessons.LESSONS)}")
-    if grade is not None:
-        if student is not None or out is not None or answers:
-            raise UsageError("--grade takes no other option: the file says whose variant it is")
-        student = lessons.student_of(grade)
     chosen = lessons.LESSONS[name]
+    if grade:
+        if out is not None or answers:
+            raise UsageError("--grade writes no page: leave out --out and --answers")
+        _grade(chosen, grade, student, csv)
+        return
+    if csv is not None:
+        raise UsageError("--csv needs --grade: it writes the results")
+    folder = out or Path(name if student is None else f"{name}-{student}")
+    _refuse_other_variant(folder / _ANSWERS, student)
+    _write(_work(chosen, student), folder, answers=answers)
+
+
+def _work(chosen: Lesson, student: int | None) -> Worked:
+    from sluicegate import lessons
+
     with progress(len(chosen.runs(chosen.given))) as watch:
-        worked = lessons.work(chosen, student, watch)
-    if grade is not None:
-        _print_grades(worked, grade)
-    else:
-        _write(worked, out or Path(name), answers=answers)
+        return lessons.work(chosen, student, watch)
+
+
+def _refuse_other_variant(file: Path, student: int | None) -> None:
+    """Keep a page and a file of answers of two variants out of one folder."""
+    from sluicegate import lessons
+
+    if file.exists() and (found := lessons.student_of(file)) != student:
+        raise SluiceError(
+            f"{file} answers {lessons.whose(found)}, not {lessons.whose(student)}: take another "
+            "--out"
+        )
 
 
 def _write(worked: Worked, out: Path, *, answers: bool) -> None:
@@ -90,7 +122,7 @@ def _write(worked: Worked, out: Path, *, answers: bool) -> None:
     from sluicegate.lessons.page import answer_text
 
     screen = console()
-    screen.print(f"[bold]{escape(worked.lesson.title)}[/]")
+    screen.print(f"[bold]{escape(worked.lesson.title)}[/], {worked.whose}")
     header = ["name", "question"] + (["answer", "unit"] if answers else ["unit"])
     rows = [
         [each.name, each.text, *([answer_text(each)] if answers else []), each.unit]
@@ -98,7 +130,7 @@ def _write(worked: Worked, out: Path, *, answers: bool) -> None:
     ]
     screen.print(terminal_table(header, rows))
     make_folder(out)
-    page, file = out / "lesson.html", out / "answers.toml"
+    page, file = out / "lesson.html", out / _ANSWERS
     lessons.lesson_page(worked, answers=answers).write(page)
     screen.print(f"page: {escape(str(page))}", soft_wrap=True)
     if file.exists():
@@ -108,27 +140,48 @@ def _write(worked: Worked, out: Path, *, answers: bool) -> None:
         screen.print(f"for the answers: {escape(str(file))}", soft_wrap=True)
 
 
-def _print_grades(worked: Worked, path: Path) -> None:
+def _grade(chosen: Lesson, files: Sequence[Path], student: int | None, table: Path | None) -> None:
     from sluicegate import lessons
+
+    rows = []
+    for file in files:
+        found = lessons.student_of(file)
+        if student is not None and found != student:
+            raise SluiceError(
+                f"{file} answers {lessons.whose(found)}, not {lessons.whose(student)}"
+            )
+        worked = _work(chosen, found)
+        graded = lessons.grade(worked, file)
+        _print_grades(worked, file, graded)
+        rows += [
+            [str(file), chosen.name, found, each.question.name, each.given, each.right]
+            for each in graded
+        ]
+    if table is not None:
+        text = io.StringIO()
+        written = writer(text, lineterminator="\n")
+        written.writerow(["file", "lesson", "student", "name", "given", "right"])
+        written.writerows(rows)
+        write_whole(table, text.getvalue())
+        console().print(f"results: {escape(str(table))}", soft_wrap=True)
+
+
+def _print_grades(worked: Worked, file: Path, graded: Sequence[Graded]) -> None:
     from sluicegate.lessons.page import answer_text
 
-    graded = lessons.grade(worked, path)
     rows = [
         [
             each.question.name,
             "none" if each.given is None else number_text(each.given),
             answer_text(each.question),
             each.question.unit,
-            _verdict(each),
+            each.result,
         ]
         for each in graded
     ]
     screen = console()
+    screen.print(
+        f"[bold]{escape(str(file))}[/]: {worked.lesson.name}, {worked.whose}", soft_wrap=True
+    )
     screen.print(terminal_table(["name", "given", "answer", "unit", "result"], rows))
     screen.print(f"{sum(each.right for each in graded)} of {len(graded)} right")
-
-
-def _verdict(each: Graded) -> str:
-    if each.given is None:
-        return "not answered"
-    return "right" if each.right else f"not within {each.question.tolerance:.0%}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sluicegate.lessons import bufferbloat, l4s, red
 from sluicegate.lessons.grade import Graded, grade, student_of, template
-from sluicegate.lessons.lesson import Lesson, Question, Worked, work
+from sluicegate.lessons.lesson import Lesson, Question, Worked, whose, work
 from sluicegate.lessons.page import lesson_page
 
 LESSONS = {each.name: each for each in (bufferbloat.LESSON, red.LESSON, l4s.LESSON)}
@@ -23,5 +23,6 @@ __all__ = [
     "lesson_page",
     "student_of",
     "template",
+    "whose",
     "work",
 ]

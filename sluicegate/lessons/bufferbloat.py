@@ -78,6 +78,11 @@ def _figures(values: Values, records: Records) -> list[Drawn]:
             title="How long the page takes",
             caption="Mean of all fetches with its 95 % interval. Good is short.",
         ),
+        Drawn(
+            figure=bars(records, "utilization", "time in which the link is busy (%)", 100.0),
+            title="How busy the link is",
+            caption="Good is 100 %: a buffer that is too small leaves the link idle after a loss.",
+        ),
     ]
 
 
@@ -136,8 +141,9 @@ def _questions(values: Values, records: Records) -> list[Question]:
             "the same.",
         ),
         Question(
-            name="goodput_tiny_percent",
-            text=f"Which share of the link does a buffer of {buffers['tiny']} packets leave busy?",
+            name="busy_tiny_percent",
+            text=f"With a buffer of {buffers['tiny']} packets, for what share of the time is the "
+            "link busy?",
             unit="%",
             **measured(tiny, "utilization", 100.0),
             tolerance=0.05,

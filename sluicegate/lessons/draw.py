@@ -6,6 +6,7 @@ import polars as pl
 
 from sluicegate.lessons.lesson import Records
 from sluicegate.report.figure import Figure
+from sluicegate.report.numbers import number_text
 from sluicegate.report.plots import WIDTH, colours, height_for, label
 
 _PANEL = 1.7
@@ -49,18 +50,20 @@ def queues(records: Records) -> Figure:
             records[name].ports[records[name].main_place].series.filter(pl.col("replication") == 0)
         )
         ax.plot(port["time_s"], port["queue"], color=colour, lw=0.8, label="queue")
-        ax.plot(port["time_s"], port["average"], color="black", lw=1.2, label="average")
+        if port["average"].is_not_null().any() and port["average"].is_not_nan().any():
+            ax.plot(port["time_s"], port["average"], color="black", lw=1.2, label="average")
         ax.set_title(label(name), loc="left", fontsize=9)
         ax.set_ylim(bottom=0)
         ax.set_ylabel("packets")
         ax.grid(alpha=0.3)
     axes[-1].set_xlabel("time (s)")
-    axes[0].legend(loc="upper right", frameon=False, fontsize=8)
+    if len(axes[0].lines) > 1:
+        axes[0].legend(loc="upper right", frameon=False, fontsize=8)
     return figure
 
 
 def bars(records: Records, measure: str, axis: str, scale: float = 1.0) -> Figure:
-    """Draw one measure of each run, with its 95 % interval."""
+    """Draw one measure of each run, with its 95 % interval, and write its value beside it."""
     names = list(records)
     figure = Figure(figsize=(WIDTH, max(1.6, 0.8 * height_for(names))), layout="constrained")
     ax = figure.subplots()
@@ -68,10 +71,20 @@ def bars(records: Records, measure: str, axis: str, scale: float = 1.0) -> Figur
     for place, name in enumerate(names):
         found = records[name][measure]
         half = (found.half_width or 0.0) * scale
-        ax.barh(place, found.value * scale, xerr=half, color=colour[name], capsize=3, height=0.6)
+        value = found.value * scale
+        ax.barh(place, value, xerr=half, color=colour[name], capsize=3, height=0.6)
+        ax.annotate(
+            number_text(value),
+            (value + half, place),
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=9,
+        )
     ax.set_yticks(range(len(names)), [label(name) for name in names])
     ax.invert_yaxis()
-    ax.set_xlim(left=0)
+    # room for the values
+    ax.set_xlim(0, 1.12 * ax.get_xlim()[1])
     ax.set_xlabel(axis)
     ax.grid(axis="x", alpha=0.3)
     return figure

@@ -11,6 +11,8 @@ from pathlib import Path
 from sluicegate.errors import SluiceError
 from sluicegate.lessons.lesson import Question, Worked
 
+_KEYS = ("lesson", "student", "answers")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Graded:
@@ -19,6 +21,13 @@ class Graded:
     question: Question
     given: float | None
     right: bool
+
+    @property
+    def result(self) -> str:
+        """The result in words."""
+        if self.given is None:
+            return "not answered"
+        return "right" if self.right else f"not within {self.question.tolerance:.0%}"
 
 
 def template(worked: Worked) -> str:
@@ -69,15 +78,22 @@ def student_of(path: Path) -> int | None:
 
 def _read(path: Path) -> dict[str, object]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        read = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SluiceError(f"{path} is not a file of answers: {error}") from None
+    if unknown := [name for name in read if name not in _KEYS]:
+        raise SluiceError(
+            f"{path}: {unknown[0]} must stand below [answers]; above it are lesson and student"
+        )
+    return read
 
 
 def _answers(worked: Worked, path: Path) -> dict[str, float]:
     read = _read(path)
     lesson = worked.lesson.name
-    if read.get("lesson") != lesson:
+    if "lesson" not in read:
+        raise SluiceError(f'{path}: the line lesson = "{lesson}" is missing')
+    if read["lesson"] != lesson:
         raise SluiceError(f"{path}: lesson = {read.get('lesson')!r} must be {lesson!r}")
     answers = read.get("answers", {})
     if not isinstance(answers, Mapping):

@@ -115,6 +115,11 @@ class Worked:
     records: Records
     questions: Sequence[Question]
 
+    @property
+    def whose(self) -> str:
+        """Whose variant it is, in words."""
+        return whose(self.student)
+
     def figures(self) -> list[Drawn]:
         """Draw the runs."""
         return self.lesson.figures(self.values, self.records)
@@ -123,6 +128,11 @@ class Worked:
         from sluicegate.lessons.page import lesson_page  # it imports this module
 
         return lesson_page(self).cell()
+
+
+def whose(student: int | None) -> str:
+    """Whose variant has this number, in words."""
+    return "the assignment as given" if student is None else f"variant of student {student}"
 
 
 def scenario(name: str) -> NetworkScenario:

@@ -15,20 +15,24 @@ def lesson_page(worked: Worked, *, answers: bool = False) -> Page:
         answers: Whether it has the answers, with what explains them.
     """
     lesson = worked.lesson
-    subtitle = "" if worked.student is None else f"variant of student {worked.student}"
-    page = Page(lesson.title, subtitle)
+    page = Page(lesson.title, worked.whose)
     page.section("What it is about")
     for paragraph in lesson.text:
         page.text(paragraph)
     page.table(
         ["value", "here"],
-        [[name, f"{value:g}"] for name, value in worked.values.items()],
-        "What this variant differs in: rates in bits/s, times in s, buffers in packets.",
+        [[name, plain_number(value, 6)] for name, value in worked.values.items()],
+        "What variants differ in. Names end with the unit: bps is bits per second, s seconds; "
+        "others count packets or flows, or are parameters.",
     )
     page.section("Look")
     for drawn in worked.figures():
         page.figure(drawn.figure, drawn.title, drawn.caption)
     page.section("Questions with a number")
+    page.text(
+        "Write your numbers into the file answers.toml beside this page: each line # name = "
+        "becomes name = 12.3, in the unit of the question."
+    )
     header = ["name", "question", "unit"]
     rows = [[each.name, each.text, each.unit] for each in worked.questions]
     if answers:

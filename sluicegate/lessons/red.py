@@ -107,14 +107,19 @@ LESSON = Lesson(
         "does not know the number of flows, and it changes all the time.",
     ],
     given={"few": 4, "many": 60, "gentle": 0.02, "harsh": 0.2},
-    choices={"few": (3, 4, 5), "many": (50, 60, 70), "gentle": (0.02, 0.03), "harsh": (0.2, 0.25)},
+    choices={
+        "few": (3, 4, 5),
+        "many": (50, 55, 60, 65, 70),
+        "gentle": (0.02, 0.025, 0.03),
+        "harsh": (0.2, 0.25),
+    },
     runs=_runs,
     figures=_figures,
     questions=_questions,
     discuss=[
         "Which setting would you take for few flows, which for many? What does the other do?",
         "What does RED do if the average is beyond max_th, and how do the flows answer?",
-        "How would you let RED find max_p itself? (Look at `sluice aqm ared` afterwards.)",
+        "How would you let RED find max_p itself? (The command sluice aqm ared shows one way.)",
         "PIE and CoDel have a target instead. What is still to be chosen?",
     ],
 )
