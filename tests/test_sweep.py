@@ -422,7 +422,7 @@ def content(folder):
         ),
         (lambda about: about.update(sluicegate="0.0.9"), {"seed": [1, 2]}, "of sluicegate: 0.0.9"),
         (lambda about: about.update(build={}), {"seed": [1, 2]}, "another build of sluicegate"),
-        (lambda about: about.update(scenario=[]), {"seed": [1, 2]}, "with other scenario"),
+        (lambda about: about.update(scenario=[]), {"seed": [1, 2]}, "with another scenario"),
     ],
 )
 def test_the_results_of_another_sweep_are_kept(change, vary, message, tmp_path):

@@ -138,7 +138,14 @@ def advise(
     ] = None,
     out: options.Out = options.REPORT,
     json: options.Json = None,
-    fresh: options.Fresh = False,
+    fresh: Annotated[
+        bool,
+        typer.Option(
+            "--fresh",
+            help="Search again, even if the answer is kept; single runs that are kept are not "
+            "made again.",
+        ),
+    ] = False,
 ) -> None:
     """Recommend an AQM and its parameters for a link, with the commands that set it.
 

@@ -128,8 +128,22 @@ def lines(
             plain_ticks(ax.yaxis, (1.0, 2.0, 5.0))
         ax.spines[["top", "right"]].set_visible(False)
         # long enough for the pattern of a dashed line
-        figure.legend(loc="outside lower center", ncols=2, frameon=False, handlelength=3.2)
+        figure.legend(
+            loc="outside lower center",
+            ncols=_legend_columns(ax, width),
+            frameon=False,
+            handlelength=3.2,
+        )
     return figure
+
+
+def _legend_columns(ax: Axes, width: float) -> int:
+    """One column of the legend, or two if there is room for them (`width` in inches)."""
+    lines = [line for text in ax.get_legend_handles_labels()[1] for line in text.split("\n")]
+    em = matplotlib.rcParams["font.size"] / 72
+    # a letter has half an em; before it stand the handle and some space
+    column = em * (0.5 * max(map(len, lines), default=0) + 5)
+    return 2 if 2 * column <= width else 1
 
 
 def _varying(means: pl.DataFrame, axes: Sequence[str]) -> list[str]:

@@ -292,7 +292,8 @@ def _difference(of: str, name: str, known: Mapping[str, Any], about: Mapping[str
         return f"has results of another version of {what}: {known.get(name)}, here {about[name]}"
     if name in _TOLD:
         return f"has results of another {of}: {name} = {known.get(name)}, here {about[name]}"
-    return f"has results of another {of}, with other {'values' if name == 'values' else name}"
+    what = "other values" if name == "values" else f"another {name}"
+    return f"has results of another {of}, with {what}"
 
 
 class Writer:

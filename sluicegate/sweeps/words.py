@@ -61,4 +61,6 @@ def path_value(path: str, value: Any) -> str:
 def path_is(path: str, value: Any, about: Mapping[str, Any]) -> str:
     """What varies and its value in words: `base RTT = 50 ms`."""
     words, unit = path_words(path, about)
+    if unit == "bits/s" and isinstance(value, int | float):
+        return f"{words} = {value / 1e6:g} Mbit/s"
     return f"{words} = {path_value(path, value)}" + (f" {unit}" if path in DERIVED else "")
