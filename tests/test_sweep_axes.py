@@ -281,8 +281,8 @@ def test_a_program_chooses_the_measures_of_a_sweep_as_those_of_a_comparison(scen
 def test_a_sweep_tells_what_a_comparison_tells(scenario, capsys):
     words = ["--vary", "topology.rate_bps=1M,2M,200M", "--out", "out"]
     told = (
-        "1 of 6 runs, such as drop_tail, topology rate = 2 Mbit/s: left -> right is 39 % busy at most: "
-        "it is no bottleneck.\n"
+        "1 of 6 runs, such as drop_tail, topology rate = 2 Mbit/s: left -> right is 39 % busy "
+        "at most: it is no bottleneck.\n"
     )
     assert run(*words) == 0
     assert capsys.readouterr().err == told
