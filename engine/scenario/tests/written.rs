@@ -133,8 +133,13 @@ fn what_was_written_is_read_as_it_was() {
             }
             assert_eq!(complete(description, &written), Ok(written.clone()));
         }
-        // scenarios here name nodes, routes and captures that do not exist
-        let most = if name.ends_with("Scenario") { 500 } else { 490 };
+        // scenarios here name nodes, routes and captures that do not exist; the points of a ramp are
+        // further apart than its steps of 10 ms allow
+        let most = if name.ends_with("Scenario") || name == "Ramp" {
+            500
+        } else {
+            490
+        };
         assert!(wrong.len() <= most, "{name}: {:?}", wrong.first());
     }
 }
