@@ -102,8 +102,11 @@ static inline u32 gred_level(const struct gred_config *config, const struct aqm_
 {
 	u32 dscp = aqm_dscp(view), precedence = dscp >> 1 & 3;
 	u32 is_assured = dscp >= 10 && dscp <= 38 && !(dscp & 1) && precedence;
+	u32 level = is_assured ? precedence - 1 : config->others;
 
-	return is_assured ? precedence - 1 : config->others;
+	/* the compiler forgets what it knows of the level, and keeps the bound for BPF's verifier */
+	__asm__ volatile("" : "+r"(level));
+	return level < GRED_LEVELS ? level : GRED_LEVELS - 1;
 }
 
 static inline void gred_occupancy(struct gred_state *state, const struct gred_config *config,

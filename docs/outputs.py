@@ -340,6 +340,7 @@ _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
                     },
                 },
             ),
+            "world": _type(str, "Where the runs were made."),
             "seed": _type(int, "Of everything that is drawn."),
             "replications": _type(int, "Of each scenario."),
             "disciplines": _list(_type(str), "Drop-tail first."),

@@ -84,7 +84,8 @@ def test_a_wrong_command_line_is_reported(words, message, capsys):
         ({"prefer": "speed"}, "prefer = speed must be one of balanced, delay"),
         (
             {"control": "vegas"},
-            "control = vegas must be one of reno, cubic, dctcp, bbr, bbr3, prague, ledbat",
+            "control = vegas must be one of reno, cubic, dctcp, bbr, bbr3, prague, prague_2020, "
+            "ledbat, ledbatpp",
         ),
         ({"control": "dctcp"}, "dctcp needs ecn"),
         ({"packet_bytes": 10}, "packet_bytes = 10 must be between"),

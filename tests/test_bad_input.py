@@ -175,7 +175,7 @@ SCENARIOS = [
     (
         with_discipline('aqm = "red", param = { w = 0.1 }'),
         "disciplines.0.param is not a field (did you mean params?); there are "
-        "aqm, params, label, scheduler, victim, ecn",
+        "aqm, params, label, scheduler, classes, victim, ecn",
     ),
     (
         with_discipline('aqm = "my-idea.h"'),

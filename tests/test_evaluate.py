@@ -368,7 +368,7 @@ def test_an_evaluation_goes_on_whatever_its_profile_has(tmp_path):
 
 def test_a_folder_has_one_profile_and_seed(sixth):
     _, out = sixth
-    with pytest.raises(SluiceError, match="another evaluation, with other profile"):
+    with pytest.raises(SluiceError, match="another evaluation, with another profile"):
         evaluate(["codel"], out, profile="ns3")
     with pytest.raises(SluiceError, match=r"another evaluation: seed = 1, here 2"):
         evaluate(["codel"], out, profile=BRIEF, seed=2)

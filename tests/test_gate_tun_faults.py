@@ -31,7 +31,7 @@ def test_slow_clients_make_neither_packets_nor_other_clients_wait():
     found = measured("slow_clients")
     nothing_is_forgotten(found)
     assert found["numbers"] == list(range(found["offered"]))
-    assert found["told"] == "HTTP/1.0 200 OK"
+    assert found["told"] == "HTTP/1.1 200 OK"
     # the main one, that of all clients, and that of the records
     assert found["threads"] == 3
     assert json.loads(found["records"])["arrivals"] == found["offered"]
@@ -39,7 +39,7 @@ def test_slow_clients_make_neither_packets_nor_other_clients_wait():
 
 def test_more_clients_than_files_make_no_other_client_wait():
     found = measured("few_files")
-    assert found["told"] == "HTTP/1.0 200 OK"
+    assert found["told"] == "HTTP/1.1 200 OK"
     assert (found["exit"], found["said"]) == (0, "")
 
 
