@@ -115,6 +115,21 @@ static inline void gred_occupancy(struct gred_state *state, const struct gred_co
 	state->packets[gred_level(config, view)] += (u32)change;
 }
 
+/* All averages decay alike, as the levels have one w. */
+static inline void gred_decay(struct gred_state *state, const struct gred_config *config,
+			      const struct aqm_view *view)
+{
+	const struct red_config *first = &config->levels[0];
+	s64 share = fixed_pow(FIXED_ONE - first->average.w, red_idle_packets(first, view));
+	u32 place;
+
+	for (place = 0; place < GRED_LEVELS; place++) {
+		s64 *average = &state->levels[place].average.average[0];
+
+		*average = fixed_mul(*average, share);
+	}
+}
+
 /* Updates the averages for which an arrival of this level counts. */
 static inline void gred_observe(struct gred_state *state, const struct gred_config *config,
 				u32 level, const struct aqm_view *view)
@@ -122,8 +137,6 @@ static inline void gred_observe(struct gred_state *state, const struct gred_conf
 	u32 place, better = 0, counts;
 
 	for (place = 0; place < GRED_LEVELS; place++) {
-		struct average_state *average = &state->levels[place].average;
-		const struct red_config *own = &config->levels[place];
 		u32 packets = state->packets[place];
 
 		better += packets;
@@ -135,10 +148,9 @@ static inline void gred_observe(struct gred_state *state, const struct gred_conf
 			packets = view->queue_packets;
 			counts = 1;
 		}
-		if (view->idle)
-			average_idle(average, &own->average, red_idle_packets(own, view));
-		else if (counts)
-			average_update(average, &own->average, fixed_from_u32(packets));
+		if (counts)
+			average_ewma(&state->levels[place].average, &config->levels[place].average,
+				     fixed_from_u32(packets));
 	}
 }
 
@@ -150,7 +162,10 @@ static inline enum aqm_verdict gred_arrive(struct gred_state *state,
 	struct red_state *own = &state->levels[level];
 	const struct red_config *rules = &config->levels[level];
 
-	gred_observe(state, config, level, view);
+	if (view->idle)
+		gred_decay(state, config, view);
+	else
+		gred_observe(state, config, level, view);
 	return red_decide(own, rules, red_probability(own, rules), view);
 }
 
