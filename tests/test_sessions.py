@@ -3,7 +3,6 @@
 import gc
 import signal
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -267,19 +266,27 @@ def test_ctrl_c_ends_the_call_and_not_the_session():
 
 
 def test_two_threads_do_not_use_one_session_at_a_time():
-    session = sg.session(dumbbell().replace(duration_s=10_000.0, sample_s=10.0))
-    worker = threading.Thread(target=lambda: session.advance(to_s=30.0))
+    at_work, seen = threading.Event(), threading.Event()
+
+    class Waiting:
+        """Stays in its first decision until the other thread has asked."""
+
+        def arrive(self, view):
+            at_work.set()
+            seen.wait()
+            return sg.ADMIT
+
+    session = sg.session(dumbbell(disciplines=[sg.Discipline(aqm=Waiting)]))
+    worker = threading.Thread(target=lambda: session.advance(to_s=2.0))
     worker.start()
-    refused = False
-    while worker.is_alive() and not refused:
-        try:
+    at_work.wait()
+    try:
+        with pytest.raises(sg.SluiceError, match="at work in another thread"):
             session.observe()
-        except sg.SluiceError as error:
-            refused = "at work in another thread" in str(error)
-        time.sleep(0.0005)
-    worker.join()
-    assert refused
-    assert session.now_s == 30.0
+    finally:
+        seen.set()
+        worker.join()
+    assert session.now_s == 2.0
 
 
 RED = sg.Discipline(aqm="red", params={"min_th": 5, "max_th": 15, "w": 0.02})
