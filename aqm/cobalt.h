@@ -30,8 +30,8 @@
  *   over               is 0 at the start                       the interval before
  *
  * At one packet, `count` falls by at most 64, or to 0, and by what is left at the next ones: Linux and
- * ns-3 have no bound, but BPF needs one. A link finds no packet once where it falls idle; the AQM learns of it from the packet that
- * ends the idle time.
+ * ns-3 have no bound, but BPF needs one. A link finds no packet once where it falls idle; the AQM
+ * learns of it from the packet that ends the idle time.
  */
 #ifndef SLUICEGATE_COBALT_H
 #define SLUICEGATE_COBALT_H

@@ -69,8 +69,8 @@ struct gred_config {
 
 struct gred_state {
 	struct red_state levels[GRED_LEVELS];
-	u32 packets[GRED_LEVELS];	/* that wait */
-	u32 unused;
+	/* that wait, of each drop precedence, the last one of none: `others` may change meanwhile */
+	u32 packets[GRED_LEVELS + 1];
 };
 
 static inline u32 gred_configure_level(const struct gred_params *p, struct red_config *config,
@@ -97,14 +97,25 @@ static inline u32 gred_configure(const struct gred_params *p, struct gred_config
 	return 0;
 }
 
-/* The place of the packet's level: RFC 2597, section 6, AFxy is 8 x + 2 y. */
-static inline u32 gred_level(const struct gred_config *config, const struct aqm_view *view)
+/* The place of the packet's drop precedence: RFC 2597, section 6, AFxy is 8 x + 2 y. */
+static inline u32 gred_precedence(const struct aqm_view *view)
 {
 	u32 dscp = aqm_dscp(view), precedence = dscp >> 1 & 3;
 	u32 is_assured = dscp >= 10 && dscp <= 38 && !(dscp & 1) && precedence;
-	u32 level = is_assured ? precedence - 1 : config->others;
+	u32 place = is_assured ? precedence - 1 : GRED_LEVELS;
 
-	/* the compiler forgets what it knows of the level, and keeps the bound for BPF's verifier */
+	/* the compiler forgets what it knows of the place, and keeps the bound for BPF's verifier */
+	__asm__ volatile("" : "+r"(place));
+	return place & 3;
+}
+
+/* The place of the packet's level. */
+static inline u32 gred_level(const struct gred_config *config, const struct aqm_view *view)
+{
+	u32 level = gred_precedence(view);
+
+	if (level == GRED_LEVELS)
+		level = config->others;
 	__asm__ volatile("" : "+r"(level));
 	return level < GRED_LEVELS ? level : GRED_LEVELS - 1;
 }
@@ -112,7 +123,8 @@ static inline u32 gred_level(const struct gred_config *config, const struct aqm_
 static inline void gred_occupancy(struct gred_state *state, const struct gred_config *config,
 				  const struct aqm_view *view, s64 change)
 {
-	state->packets[gred_level(config, view)] += (u32)change;
+	(void)config;
+	state->packets[gred_precedence(view)] += (u32)change;
 }
 
 /* All averages decay alike, as the levels have one w. */
@@ -139,6 +151,8 @@ static inline void gred_observe(struct gred_state *state, const struct gred_conf
 	for (place = 0; place < GRED_LEVELS; place++) {
 		u32 packets = state->packets[place];
 
+		if (place == config->others)
+			packets += state->packets[GRED_LEVELS];
 		better += packets;
 		counts = place == level;
 		if (config->averages == GRED_BETTER) {

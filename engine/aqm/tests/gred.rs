@@ -102,6 +102,24 @@ fn packets_that_left_do_not_count() {
     assert_eq!(gred.arrive(&view(AF13, 1, 0)), Verdict::Admit);
 }
 
+/// Packets that joined under one level of other codepoints leave under another.
+#[test]
+fn a_level_that_changes_while_packets_wait_counts_no_packet_wrongly() {
+    let with_others = |level: f64| {
+        let given = [("w", number(1.0)), ("others", number(level))];
+        configured("gred", &given)
+    };
+    let mut gred = with_others(3.0).start();
+    join(&mut gred, 0, 20);
+    assert!(gred.retune(&with_others(1.0)));
+    for _ in 0..20 {
+        gred.occupancy(&view(0, 0, 0), -1);
+    }
+    for dscp in [0, AF11, AF12, AF13] {
+        assert_eq!(gred.arrive(&view(dscp, 1, 0)), Verdict::Admit, "{dscp}");
+    }
+}
+
 /// RIO in floating point, as Clark & Fang describe it: written for this test.
 #[derive(Default)]
 struct Rio {
