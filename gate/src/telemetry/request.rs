@@ -60,7 +60,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Result<Asked, Refusal>> {
     let body = &bytes[head..];
     match head_of.body_bytes() {
         Err(refusal) => return Some(Err(refusal)),
-        Ok(length) if head + length > MOST_BYTES => return Some(too_long()),
+        Ok(length) if length > MOST_BYTES.saturating_sub(head) => return Some(too_long()),
         Ok(length) if body.len() < length => return None,
         Ok(_) => {}
     }
@@ -268,6 +268,10 @@ mod tests {
             ),
             (
                 format!("GET / HTTP/1.1\n{here}\nContent-Length: 9999999\n\n"),
+                "431",
+            ),
+            (
+                format!("GET / HTTP/1.1\n{here}\nContent-Length: {}\n\n", u64::MAX),
                 "431",
             ),
             (
