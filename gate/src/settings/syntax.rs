@@ -1,7 +1,8 @@
 //! Reads what users write in options, with the syntax of the command `sluice`:
 //! `NAME:KEY=VALUE,...`.
 
-use sluice_scenario::{Fields, NO_PYTHON, Value};
+use sluice_aqm::find_scheduler;
+use sluice_scenario::{Fields, NO_PYTHON, Value, takes_classes};
 
 /// Keys of a discipline that are not the AQM's.
 const OF_THE_QUEUE: [&str; 4] = ["victim", "ecn", "label", "scheduler"];
@@ -23,7 +24,8 @@ pub fn value(text: &str) -> Value {
 /// AQM.
 ///
 /// # Errors
-/// If a part is no `KEY=VALUE`, or if a key comes twice.
+/// If a part is no `KEY=VALUE`, if a key comes twice, or if the scheduler takes classes of service,
+/// which no option can give.
 pub fn discipline(text: &str) -> Result<Value, String> {
     let (aqm, rest) = text.split_once(':').unwrap_or((text, ""));
     if aqm.trim().is_empty() {
@@ -50,7 +52,7 @@ pub fn discipline(text: &str) -> Result<Value, String> {
             _ => return Err(format!("'{part}' must be KEY=VALUE")),
         };
         let (table, given) = match key {
-            "scheduler" => (&mut fields, of_kind(given)),
+            "scheduler" => (&mut fields, scheduler(given)?),
             _ if OF_THE_QUEUE.contains(&key) => (&mut fields, given),
             _ => (&mut params, given),
         };
@@ -63,10 +65,18 @@ pub fn discipline(text: &str) -> Result<Value, String> {
     Ok(Value::Table(fields))
 }
 
-fn of_kind(kind: Value) -> Value {
+/// Returns the table of a scheduler with its defaults.
+fn scheduler(kind: Value) -> Result<Value, String> {
+    if let Value::Text(name) = &kind
+        && find_scheduler(name).is_some_and(takes_classes)
+    {
+        return Err(format!(
+            "scheduler = {name} has a table of classes, which only a scenario can give: --scenario"
+        ));
+    }
     let mut fields = Fields::default();
     fields.set("kind", kind);
-    Value::Table(fields)
+    Ok(Value::Table(fields))
 }
 
 #[cfg(test)]
@@ -100,6 +110,14 @@ mod tests {
             ("w=1", "'w=1' must be NAME:KEY=VALUE,..."),
             ("red:w", "'w' must be KEY=VALUE"),
             ("red:w=0.1,w=0.2", "w is given twice in 'red:w=0.1,w=0.2'"),
+            (
+                "pie:scheduler=prio",
+                "scheduler = prio has a table of classes, which only a scenario can give: --scenario",
+            ),
+            (
+                "pie:scheduler=ets",
+                "scheduler = ets has a table of classes, which only a scenario can give: --scenario",
+            ),
         ] {
             assert_eq!(read(text).unwrap_err(), told);
         }
