@@ -63,6 +63,8 @@ pub struct Feed {
     /// Batches that come back empty: the thread frees none, for which the router could have to wait.
     empty: Receiver<Vec<Arrival>>,
     left_out: u64,
+    /// Settings for which there was no room yet: they come before any further arrival.
+    next: Option<Told>,
     discipline: (Discipline, Configured),
 }
 
@@ -83,25 +85,42 @@ impl Feed {
     /// Tells that all arrivals up to now are told.
     pub fn until(&mut self, now_ns: u64) {
         self.pass_on();
-        self.to.try_send(Told::Until(now_ns, self.left_out)).ok();
+        self.tell(Told::Until(now_ns, self.left_out)).ok();
     }
 
     /// Tells that the links have other rates, delays and buffers; the discipline stays.
     pub fn change(&mut self, now_ns: u64, settings: &Settings) {
         self.pass_on();
         let links = shadowed(settings, &self.discipline);
-        self.to.try_send(Told::Settings(now_ns, links)).ok();
+        self.next = Some(Told::Settings(now_ns, links));
     }
 
+    /// Passes the batch on, or leaves it out if there is no room.
     fn pass_on(&mut self) {
-        let empty = self.empty.try_recv();
-        let empty = empty.unwrap_or_else(|_| Vec::with_capacity(BATCH));
-        let batch = std::mem::replace(&mut self.batch, empty);
-        if let Err(TrySendError::Full(Told::Arrivals(batch))) =
-            self.to.try_send(Told::Arrivals(batch))
+        let batch = std::mem::take(&mut self.batch);
+        self.batch = match self.tell(Told::Arrivals(batch)) {
+            Err(Told::Arrivals(mut batch)) => {
+                self.left_out += batch.len() as u64;
+                batch.clear();
+                batch
+            }
+            _ => {
+                let empty = self.empty.try_recv();
+                empty.unwrap_or_else(|_| Vec::with_capacity(BATCH))
+            }
+        };
+    }
+
+    /// Tells the next settings, and then this; returns it if there is no room.
+    fn tell(&mut self, told: Told) -> Result<(), Told> {
+        if let Some(next) = self.next.take()
+            && let Err(TrySendError::Full(next)) = self.to.try_send(next)
         {
-            self.left_out += batch.len() as u64;
+            self.next = Some(next);
+            return Err(told);
         }
+        let sent = self.to.try_send(told);
+        sent.map_err(|(TrySendError::Full(told) | TrySendError::Disconnected(told))| told)
     }
 }
 
@@ -141,6 +160,7 @@ pub fn of(settings: &Settings, discipline: (Discipline, Configured)) -> (Feed, S
         batch: Vec::with_capacity(BATCH),
         empty,
         left_out: 0,
+        next: None,
         discipline,
     };
     (feed, shadows)
@@ -237,8 +257,10 @@ impl Outlet<Held> for Nobody {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
-    use crate::cli::LinkOptions;
+    use crate::{cli::LinkOptions, settings::named};
 
     fn settings(aqm: &str) -> Settings {
         let read = Settings::read(&LinkOptions {
@@ -253,8 +275,7 @@ mod tests {
     /// Sends bursts of packets to a link and to its shadow; returns the verdicts of both.
     fn both(aqm: &str, shadow: &str, change: Option<&str>) -> [[u64; Verdict::COUNT]; 2] {
         let all = settings(aqm);
-        let other = settings(shadow).forward;
-        let (mut feed, shadows) = of(&all, (other.discipline, other.aqm));
+        let (mut feed, shadows) = of(&all, named("--shadow", shadow).unwrap());
         let random = stream(all.seed, &format!("aqm {}", all.streams[0]), 0);
         let mut link = Link::new(all.forward.clone(), Clock::endless(), random);
         let (sender, receiver) = sync_channel(1);
@@ -321,15 +342,37 @@ mod tests {
 
     #[test]
     fn what_the_thread_has_no_time_for_is_left_out_and_counted() {
-        let all = settings("drop_tail");
-        let own = all.forward.clone();
-        let (mut feed, shadows) = of(&all, (own.discipline, own.aqm));
-        // nobody takes anything
-        for _ in 0..BATCH * (WAITING + 3) {
-            feed.arrive(0, 0, Held::default());
-        }
+        let mut all = settings("drop_tail");
+        let (mut feed, shadows) = of(&all, named("--shadow", "drop_tail").unwrap());
+        let batch = |feed: &mut Feed| (0..BATCH).for_each(|_| feed.arrive(0, 0, Held::default()));
+        // nobody takes anything yet
+        (0..WAITING).for_each(|_| batch(&mut feed));
+        let memory = feed.batch.as_ptr();
+        (0..3).for_each(|_| batch(&mut feed));
         assert_eq!(feed.left_out, 3 * BATCH as u64);
-        drop(shadows);
-        feed.until(1);
+        assert_eq!(feed.batch.as_ptr(), memory);
+        // the last one is told as soon as there is room, whatever becomes of arrivals
+        for limit in [70, 80] {
+            all.forward.buffer.limit = limit;
+            feed.change(1, &all);
+            batch(&mut feed);
+        }
+        assert_eq!(feed.left_out, 5 * BATCH as u64);
+        let (sender, receiver) = sync_channel(WAITING);
+        let thread = thread::spawn(move || {
+            shadows.follow(|_, _, links| {
+                let settings = links[0].settings();
+                sender.send(settings.buffer.limit).ok();
+            });
+        });
+        let limit = loop {
+            feed.until(2);
+            if let Ok(limit) = receiver.recv_timeout(Duration::from_millis(1)) {
+                break limit;
+            }
+        };
+        assert_eq!(limit, 80);
+        drop((feed, receiver));
+        thread.join().unwrap();
     }
 }
