@@ -12,7 +12,7 @@ from sluicegate.evaluate import PROFILES, evaluate
 from sluicegate.evaluate.case import FORWARD, SECOND_HOP, Fitted
 from sluicegate.evaluate.cases import CASES
 from sluicegate.evaluate.page import evaluation_page
-from sluicegate.evaluate.plan import EvaluationFolder
+from sluicegate.evaluate.plan import EvaluationFolder, Plan
 from sluicegate.evaluate.requirements import REQUIREMENTS, state
 from sluicegate.evaluate.run import known
 from sluicegate.evaluate.suite import L4S, RFC7928, case_named
@@ -180,6 +180,15 @@ def test_the_second_of_two_aqms_is_what_the_section_says():
 def test_what_a_discipline_cannot_do_has_a_reason():
     coupled = sg.Discipline(aqm="dualpi2", ecn=True)
     assert case_named("4-6-scheduled").fitted(coupled) == "it has queues of its own"
+
+
+def test_scenarios_of_l4s_leave_out_what_may_not_mark(tmp_path):
+    mute = sg.Discipline(aqm="codel", ecn=False)
+    case = case_named("l4s-s2-fall-cubic")
+    assert case.fitted(mute) == "its ecn = false: scenarios of L4S need marks"
+    assert case.fitted(CODEL).discipline.ecn
+    plan = Plan.of(L4S, BRIEF, [mute], ["S2"], 2, 1)
+    assert {run.name for run in plan.runs} == {"drop_tail"}
 
 
 def test_the_capacity_changes_as_the_section_says():
@@ -399,6 +408,13 @@ def test_a_class_in_python_and_a_header_are_judged(tmp_path, root):
         (["codel"], {"replications": 1}, "replications = 1 must be at least 2"),
         (["codel"], {"profile": "mars"}, "profile = mars must be one of default, home"),
         (["codel"], {"shard": (3, 2)}, "shard = 3/2 must be k/n"),
+        (["codel"], {"sections": []}, "sections must have one at least"),
+        (
+            ["codel"],
+            {"world": "gate", "workers": 4},
+            "world = gate: runs share this machine's time: leave out dask and workers",
+        ),
+        (["codel"], {"world": "gate", "dask": "tcp://host:1"}, "world = gate: runs share this"),
     ],
 )
 def test_what_makes_no_sense_is_refused(tmp_path, disciplines, changed, message):

@@ -44,7 +44,9 @@ _SLOTS = LinkSettings(
 _LOADS = (0.5, 1.0, 2.0)
 
 
-def _with_ecn(discipline: Discipline) -> Fitted:
+def _with_ecn(discipline: Discipline) -> Fitted | str:
+    if discipline.ecn is False:
+        return "its ecn = false: scenarios of L4S need marks"
     return Fitted(discipline.replace(ecn=True))
 
 

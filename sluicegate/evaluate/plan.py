@@ -70,12 +70,14 @@ class Plan:
         """Plan an evaluation; see `sluicegate.evaluate`.
 
         Raises:
-            SluiceError: If there is no discipline, if two have one name, if the suite has no
-                scenario in a section, if the number of replications is below 2, or if the world can
-                do nothing of it.
+            SluiceError: If there is no discipline or no section, if two disciplines have one name,
+                if the suite has no scenario in a section, if the number of replications is below 2,
+                or if the world can do nothing of it.
         """
         if not disciplines:
             raise SluiceError("disciplines must have one AQM at least")
+        if sections is not None and not sections:
+            raise SluiceError("sections must have one at least")
         given = [each for each in disciplines if each.name != DROP_TAIL]
         names = [each.name for each in given]
         if twice := next((name for name in names if names.count(name) > 1), None):

@@ -76,7 +76,8 @@ def evaluate(
         sections: Of the suite, such as `6.2`, or `5` for all below it; all if None.
         replications: Of each scenario; those of the profile if None.
         seed: Of everything that is drawn; all disciplines see the same.
-        workers: Processes that make the runs; all cores if None.
+        workers: Processes that make the runs; all cores if None. Where runs are in real time, as in
+            the gate, they are made one after the other.
         dask: Address of a Dask scheduler whose workers make them instead.
         shard: (k, n): make only the k-th of n parts of the runs, k from 1 on.
         watch: Called now and then; see `sluicegate.compare`.
@@ -94,6 +95,12 @@ def evaluate(
     check_threads(workers)
     if world not in _WORLDS:
         raise SluiceError(f"world = {world} must be one of {', '.join(_WORLDS)}")
+    if not world_class(world)().side_by_side:
+        if dask is not None or (workers or 1) > 1:
+            raise SluiceError(
+                f"world = {world}: runs share this machine's time: leave out dask and workers"
+            )
+        workers = 1
     number, of = shard
     if not 1 <= number <= of:
         raise SluiceError(f"shard = {number}/{of} must be k/n with k from 1 to n")
@@ -107,8 +114,6 @@ def evaluate(
     found = Evaluation(plan, known(folder))
     waiting = [run for run in plan.runs[number - 1 :: of] if run.identity not in found.runs]
     pool: AbstractContextManager[Workers]
-    if not world_class(world)().side_by_side:
-        workers = 1
     if dask is not None and waiting:
         pool = on_cluster(dask)
     else:
