@@ -99,6 +99,22 @@ def test_no_network_overflows():
         assert network.drops([[MOST_SEEN, 10**9, 10**12]]) == (sign > 0)
 
 
+def test_what_a_network_sees_is_bounded_and_has_three_columns():
+    # it drops where a packet more is in the system than 100
+    network = IntegerNetwork.quantised([[[0, 0, 0], [1, 0, 0]]], [[100.5, 0]])
+    seen = [[value, 0, 0] for value in (100, 101, 1e300, np.inf, -np.inf, -1e300, 100.9)]
+    assert network.drops(seen).tolist() == [False, True, True, True, False, False, False]
+    assert network.drops([[10**30, 0, 0]]).all()
+    assert network.drops(np.zeros((0, 3))).shape == (0,)
+    with pytest.raises(sg.SluiceError, match="what it sees must be numbers: NaN is none"):
+        network.drops([[1, np.nan, 2]])
+    for wrong in ([1, 2, 3], [[1, 2]], np.zeros((1, 1, 3))):
+        with pytest.raises(sg.SluiceError, match=r"has shape \(.*\): it must be \(n, 3\)"):
+            network.drops(wrong)
+    with pytest.raises(sg.SluiceError, match="what it sees must be numbers in equal rows"):
+        network.drops([[1, 2, 3], [1, 2]])
+
+
 @pytest.mark.parametrize(
     ("weights", "biases", "problem"),
     [
@@ -111,6 +127,14 @@ def test_no_network_overflows():
             [np.zeros(17), np.zeros(2)],
             "layer 1 has 17 units, at most 16 fit",
         ),
+        (
+            [np.zeros((0, 3)), np.zeros((2, 0))],
+            [np.zeros(0), np.zeros(2)],
+            "layer 1 has 0 units, at most 16 fit, and at least 1",
+        ),
+        ([[[1, 2, 3], [4, 5]]], [[0, 0]], "weights of layer 1 must be numbers in equal rows"),
+        ([np.zeros((2, 3))], [["a", "word"]], "biases of layer 1 must be numbers in equal rows"),
+        ([{"a": 1}], [[0, 0]], "weights of layer 1 must be numbers in equal rows"),
         ([np.zeros((3, 3))] * 4, [np.zeros(3)] * 4, "4 layers are too many: at most 2 hidden"),
         ([np.full((2, 3), 4e4)], [np.zeros(2)], "layer 1 .* too large: weights must be below"),
         ([np.full((2, 3), np.nan)], [np.zeros(2)], "are no numbers or too large"),

@@ -48,11 +48,11 @@ class IntegerNetwork:
             biases: Of each layer, shape (outputs,).
 
         Raises:
-            SluiceError: If layers do not fit together, are too many or too wide, or have values too
-                large.
+            SluiceError: If layers do not fit together, are too many or too wide, have no unit, or
+                have values that are no numbers or too large.
         """
-        rows = [np.asarray(each, dtype=float) for each in weights]
-        offsets = [np.asarray(each, dtype=float) for each in biases]
+        rows = [_numbers(each, f"weights of layer {k}") for k, each in enumerate(weights, 1)]
+        offsets = [_numbers(each, f"biases of layer {k}") for k, each in enumerate(biases, 1)]
         _check(rows, offsets)
         one = float(2**WEIGHT_BITS)
         return cls(
@@ -64,9 +64,19 @@ class IntegerNetwork:
         """Where it drops, as the header does to the bit.
 
         Args:
-            seen: What it sees, shape (n, 3).
+            seen: What it sees, shape (n, 3); parts of a packet or slot are cut off.
+
+        Raises:
+            SluiceError: If it has another shape, or what is no number.
         """
-        values = np.clip(np.asarray(seen).astype(np.int64), 0, MOST_SEEN) << VALUE_BITS
+        given = _numbers(seen, "what it sees")
+        if given.ndim != 2 or given.shape[1] != SEEN:
+            raise SluiceError(
+                f"network: what it sees has shape {given.shape}: it must be (n, {SEEN})"
+            )
+        if np.isnan(given).any():
+            raise SluiceError("network: what it sees must be numbers: NaN is none")
+        values = np.clip(given, 0, MOST_SEEN).astype(np.int64) << VALUE_BITS
         for number, (weights, biases) in enumerate(zip(self.weights, self.biases, strict=True)):
             values = values @ weights.T + biases
             if number < len(self.weights) - 1:
@@ -77,6 +87,13 @@ class IntegerNetwork:
         """In words."""
         widths = [SEEN, *(len(each) for each in self.biases)]
         return f"a network of {' - '.join(map(str, widths))} units, in integers"
+
+
+def _numbers(given: ArrayLike, what: str) -> NDArray[np.float64]:
+    try:
+        return np.asarray(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise SluiceError(f"network: {what} must be numbers in equal rows: {error}") from error
 
 
 def _check(weights: list[NDArray[np.float64]], biases: list[NDArray[np.float64]]) -> None:
@@ -100,8 +117,10 @@ def _check(weights: list[NDArray[np.float64]], biases: list[NDArray[np.float64]]
                 f"biases of shape {offsets.shape}: they must be ({outputs}, {width}) and "
                 f"({outputs},)"
             )
-        if outputs > WIDEST:
-            raise SluiceError(f"network: layer {number} has {outputs} units, at most {WIDEST} fit")
+        if not 1 <= outputs <= WIDEST:
+            raise SluiceError(
+                f"network: layer {number} has {outputs} units, at most {WIDEST} fit, and at least 1"
+            )
         most = max(abs(rows).max(initial=0), abs(offsets).max(initial=0) / 2**VALUE_BITS)
         if not most < 2**15 - 1:
             raise SluiceError(
