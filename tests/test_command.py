@@ -125,6 +125,8 @@ def test_a_shell_completes_commands_options_and_names():
     assert completed("sluice compare x.toml --aqm pi") == ["pi", "pie", "pi2"]
     assert completed("sluice compare x.toml --thr") == ["--threads"]
     assert completed("sluice reproduce lr") == ["lred"]
+    worlds = ["network", "gate", "kernel", "twin"]
+    assert completed("sluice evaluate codel --world ") == worlds
 
 
 def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ from sluicegate.evaluate.cases import CASES
 from sluicegate.evaluate.page import evaluation_page
 from sluicegate.evaluate.plan import EvaluationFolder, Plan
 from sluicegate.evaluate.requirements import REQUIREMENTS, state
-from sluicegate.evaluate.run import known
+from sluicegate.evaluate.run import WORLDS, known
 from sluicegate.evaluate.suite import L4S, RFC7928, case_named
 from sluicegate.evaluate.verdict import compared, together
 from sluicegate.evaluate.words import case_lines
@@ -448,6 +448,20 @@ def test_the_gate_does_what_it_can_and_says_what_it_leaves_out(tmp_path):
     assert "World gate" in found.notes()[-1]
     with pytest.raises(SluiceError, match=r"there is nothing to run: gate: links"):
         evaluate(["drop_tail"], tmp_path / "none", sections=["8.2.6"], **given)
+
+
+def test_the_guide_names_every_profile_and_the_help_every_world(root, capsys):
+    from sluicegate.cli import main
+
+    guide = (root / "docs" / "guides" / "evaluate.md").read_text()
+    (row,) = (line for line in guide.splitlines() if line.startswith("| another path |"))
+    assert {name for name in PROFILES if f"`{name}`" not in row.replace("--profile ", "")} == {
+        "default"
+    }
+    assert main(["evaluate", "--help"]) == 0
+    told = capsys.readouterr().out
+    told = told[told.index("--world") : told.index("--sections")]
+    assert all(name in told for name in WORLDS)
 
 
 def test_worlds_without_networks_are_refused(tmp_path):

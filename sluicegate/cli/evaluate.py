@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 _ANY = {"topology": {"kind": "dumbbell"}, "flows": [{"kind": "tcp"}], "duration_s": 1.0}
 
 
+def _worlds() -> list[str]:
+    """What a shell may complete as a world: those that take networks."""
+    from sluicegate.evaluate.run import WORLDS
+
+    return list(WORLDS)
+
+
 def evaluate(
     aqm: Annotated[
         list[str],
@@ -56,9 +63,11 @@ def evaluate(
     world: Annotated[
         str,
         typer.Option(
+            autocompletion=_worlds,
             metavar="NAME",
-            help="Where the runs are made: network, gate (a real router, in real time), or kernel "
-            "(a Linux in virtual time). Scenarios that a world cannot do are left out.",
+            help="Where the runs are made: network, gate (a real router, in real time), kernel "
+            "(our qdisc in a Linux in virtual time), or twin (Linux's own qdisc there). Scenarios "
+            "that a world cannot do are left out.",
         ),
     ] = "network",
     sections: Annotated[

@@ -27,7 +27,7 @@ from sluicegate.worlds import Watch
 from sluicegate.worlds import world as world_class
 
 # those that take networks
-_WORLDS = (NETWORK, "gate", "kernel", "twin")
+WORLDS = (NETWORK, "gate", "kernel", "twin")
 # about how long a job is
 _JOB_S = 0.5
 _MOST_RUNS = 64
@@ -93,8 +93,8 @@ def evaluate(
         OSError: If the folder cannot be written.
     """
     check_threads(workers)
-    if world not in _WORLDS:
-        raise SluiceError(f"world = {world} must be one of {', '.join(_WORLDS)}")
+    if world not in WORLDS:
+        raise SluiceError(f"world = {world} must be one of {', '.join(WORLDS)}")
     if not world_class(world)().side_by_side:
         if dask is not None or (workers or 1) > 1:
             raise SluiceError(
