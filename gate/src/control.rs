@@ -11,10 +11,11 @@ use std::{
     sync::mpsc::{Receiver, SyncSender, sync_channel},
 };
 
-use sluice_aqm::Configured;
-use sluice_scenario::Discipline;
-
-use crate::{Failure, router::snapshot::NAMES, settings};
+use crate::{
+    Failure,
+    router::snapshot::NAMES,
+    settings::{self, Under},
+};
 
 /// Least length of a token, bytes.
 const LEAST_BYTES: usize = 16;
@@ -25,8 +26,8 @@ const WAITING: usize = 4;
 pub struct Switch {
     /// Place of the link.
     pub link: usize,
-    /// The discipline, and its AQM.
-    pub discipline: (Discipline, Configured),
+    /// What it comes under.
+    pub under: Under,
 }
 
 /// Where the endpoint passes changes on.
@@ -110,9 +111,9 @@ impl Control {
                 "a page chooses among the AQMs of aqm/: see sluice aqms".into(),
             ));
         }
-        let discipline = settings::named("discipline:", discipline)
+        let under = settings::named("discipline:", discipline)
             .map_err(|error| Refused::Wrong(error.to_string()))?;
-        let switch = Switch { link, discipline };
+        let switch = Switch { link, under };
         self.to.try_send(switch).map_err(|_| Refused::Busy)?;
         // if it is full, the daemon is already awake
         (&self.wake).write_all(&[0]).ok();
@@ -175,7 +176,7 @@ mod tests {
         assert_eq!(ask(right, "forward", "pie"), Err(Refused::Busy));
         let first = switches.take().unwrap();
         assert_eq!(first.link, 1);
-        assert_eq!(first.discipline.0.name(), "codel target=0.01");
+        assert_eq!(first.under.discipline.name(), "codel target=0.01");
     }
 
     #[test]

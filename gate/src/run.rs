@@ -81,13 +81,13 @@ fn with_shadow<B: backends::Backend>(
     let Some(text) = &options.shadow else {
         return Ok((router, None));
     };
-    let discipline = settings::named("--shadow", text)?;
+    let under = settings::named("--shadow", text)?;
     for link in settings.links() {
-        if let Some(what) = discipline.0.unfit(&link.buffer) {
+        if let Some(what) = under.discipline.unfit(&link.buffer) {
             return Err(Failure(format!("--shadow {text}: {what}")));
         }
     }
-    let (feed, shadows) = shadow::of(settings, discipline);
+    let (feed, shadows) = shadow::of(settings, under);
     Ok((router.with_shadow(Some(feed)), Some(shadows)))
 }
 

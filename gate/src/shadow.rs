@@ -10,11 +10,10 @@ use std::{
     thread,
 };
 
-use sluice_aqm::{Configured, Verdict};
+use sluice_aqm::Verdict;
 use sluice_link::Clock;
 use sluice_queue::Observer;
 use sluice_random::stream;
-use sluice_scenario::Discipline;
 
 use crate::{
     machine::privileges,
@@ -24,7 +23,7 @@ use crate::{
         link::{Link, Outlet},
         snapshot::NAMES,
     },
-    settings::{LinkSettings, Settings},
+    settings::{LinkSettings, Settings, Under},
     telemetry::{
         hub::Hub,
         seen::{Counted, Shadow},
@@ -65,7 +64,7 @@ pub struct Feed {
     left_out: u64,
     /// Settings for which there was no room yet: they come before any further arrival.
     next: Option<Told>,
-    discipline: (Discipline, Configured),
+    under: Under,
 }
 
 impl Feed {
@@ -91,7 +90,7 @@ impl Feed {
     /// Tells that the links have other rates, delays and buffers; the discipline stays.
     pub fn change(&mut self, now_ns: u64, settings: &Settings) {
         self.pass_on();
-        let links = shadowed(settings, &self.discipline);
+        let links = shadowed(settings, &self.under);
         self.next = Some(Told::Settings(now_ns, links));
     }
 
@@ -125,14 +124,9 @@ impl Feed {
 }
 
 /// Links of the same settings, but for their discipline.
-fn shadowed(
-    settings: &Settings,
-    (discipline, aqm): &(Discipline, Configured),
-) -> Vec<LinkSettings> {
+fn shadowed(settings: &Settings, under: &Under) -> Vec<LinkSettings> {
     let links = settings.links().into_iter();
-    links
-        .map(|link| link.under(discipline.clone(), aqm.clone()))
-        .collect()
+    links.map(|link| link.under(under.clone())).collect()
 }
 
 /// Links that have another discipline, before their thread runs.
@@ -145,13 +139,13 @@ pub struct Shadows {
 }
 
 /// Returns links with this discipline, and where their arrivals are to be told.
-pub fn of(settings: &Settings, discipline: (Discipline, Configured)) -> (Feed, Shadows) {
+pub fn of(settings: &Settings, under: Under) -> (Feed, Shadows) {
     let (to, told) = sync_channel(WAITING);
     let (back, empty) = sync_channel(WAITING);
     let shadows = Shadows {
         told,
         empty: back,
-        links: shadowed(settings, &discipline),
+        links: shadowed(settings, &under),
         seed: settings.seed,
         streams: settings.streams,
     };
@@ -161,7 +155,7 @@ pub fn of(settings: &Settings, discipline: (Discipline, Configured)) -> (Feed, S
         empty,
         left_out: 0,
         next: None,
-        discipline,
+        under,
     };
     (feed, shadows)
 }
@@ -191,7 +185,7 @@ impl Shadows {
                 let now: Vec<_> = now.collect();
                 let rows = links.iter().enumerate().map(|(place, link)| Shadow {
                     link: NAMES[place],
-                    discipline: link.settings().discipline.name(),
+                    discipline: link.settings().under.discipline.name(),
                     clock_ms: (clock_ns + now_ns) as f64 / 1e6,
                     left_out,
                     queue_packets: link.packets(),
@@ -338,6 +332,17 @@ mod tests {
         let [_, alone] = both("drop_tail", red, None);
         assert!(of_link[Verdict::DropEarly as usize] > 0);
         assert_eq!(of_shadow, alone);
+    }
+
+    #[test]
+    fn a_header_is_not_read_again_as_the_links_settings_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("shorter.h");
+        std::fs::write(&path, include_str!("../../tests/shorter.h")).unwrap();
+        let shadow = named("--shadow", &path.display().to_string()).unwrap();
+        let (mut feed, _shadows) = of(&settings("drop_tail"), shadow);
+        std::fs::remove_file(&path).unwrap();
+        feed.change(0, &settings("pie"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use sluice_gate::{
     packet::{Held, ecn::set_ce},
     replay::replay,
     router::link::Outlet,
-    settings::{LinkSettings, Settings},
+    settings::{LinkSettings, Settings, Under},
 };
 use sluice_network::{Group, Link, Monitor, Plan, PortPlan, Recording, Replay, Source, Topology};
 use sluice_queue::{DecisionLog, Event, Observer};
@@ -112,9 +112,13 @@ fn in_network(packets: &[Timed], links: [&Settings; 2]) -> String {
         wire: None,
         delay_ns: 0,
         port: Some(PortPlan {
-            discipline: settings.forward.discipline.on(&settings.forward.buffer),
+            discipline: settings
+                .forward
+                .under
+                .discipline
+                .on(&settings.forward.buffer),
             scheduler: settings.forward.in_lanes().cloned(),
-            aqm: AqmSource::Configured(settings.forward.aqm.clone()),
+            aqm: AqmSource::Configured(settings.forward.under.aqm.clone()),
         }),
     };
     let plan = Plan {
@@ -195,10 +199,7 @@ fn settings(number: usize, aqm: &str, params: &[(&str, f64)]) -> Settings {
                 limit: 60,
                 ..Queue::usual()
             },
-            aqm: discipline.configured().unwrap(),
-            of_classes: discipline.of_classes(),
-            in_lanes: discipline.in_lanes(),
-            discipline,
+            under: Under::of(discipline).unwrap(),
         },
         reverse: None,
         seed: 5,

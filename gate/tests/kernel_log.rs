@@ -254,9 +254,9 @@ fn compare(name: &str, lines: &[Line], settings: &Settings) -> Compared {
     assert_eq!(lines[0].event, "begin", "{name}");
     let begin_ns = lines[0].view.now_ns;
     let mut engine = Engine::new(settings, begin_ns);
-    let discipline = &settings.forward.discipline;
+    let discipline = &settings.forward.under.discipline;
     let victim: Victim = discipline.victim(&settings.forward.buffer).into();
-    let wants_candidate = settings.forward.aqm.class().functions().candidate;
+    let wants_candidate = settings.forward.under.aqm.class().functions().candidate;
     let is_start = |line: &Line| matches!(line.event.as_str(), "arrive" | "ask" | "salt");
     let mut calls: HashMap<usize, Vec<(&str, &Line)>> = HashMap::new();
     let (mut lost, mut found) = (Vec::new(), Compared::default());

@@ -9,7 +9,7 @@ use sluice_ecn::Ecn;
 use sluice_gate::{
     packet::Held,
     replay::{Watch, replay},
-    settings::{LinkSettings, Settings, Varying},
+    settings::{LinkSettings, Settings, Under, Varying},
 };
 use sluice_network::{
     Group, Monitor, Plan, PortPlan, RateStep, Recording, Replay, Service, Source, Topology, Trace,
@@ -118,9 +118,8 @@ fn beside_network<'a>(
 ) -> Beside<'a> {
     let LinkSettings {
         rate_bps,
-        discipline,
         buffer,
-        aqm,
+        under,
         ..
     } = &settings.forward;
     let recording = Recording::new(
@@ -130,9 +129,9 @@ fn beside_network<'a>(
         &capture.traffic_classes(),
     );
     let port = PortPlan {
-        discipline: discipline.on(buffer),
-        scheduler: discipline.in_lanes(),
-        aqm: AqmSource::Configured(aqm.clone()),
+        discipline: under.discipline.on(buffer),
+        scheduler: under.in_lanes.clone(),
+        aqm: AqmSource::Configured(under.aqm.clone()),
     };
     let plan = Plan {
         topology: Topology {
@@ -219,10 +218,7 @@ fn cases() -> impl Iterator<Item = Settings> {
                         limit: 150,
                         ..Queue::usual()
                     },
-                    aqm: discipline.configured().unwrap(),
-                    of_classes: discipline.of_classes(),
-                    in_lanes: discipline.in_lanes(),
-                    discipline,
+                    under: Under::of(discipline).unwrap(),
                 },
                 reverse: None,
                 seed: number as u64,
@@ -335,7 +331,7 @@ fn decisions_under_a_rate_that_varies_are_those_of_the_network_world() {
     ];
     let names = ["avq", "rem", "red", "pie", "codel", "ared"];
     for mut settings in cases() {
-        let discipline = &settings.forward.discipline;
+        let discipline = &settings.forward.under.discipline;
         let AqmName::Named(name) = &discipline.aqm else {
             unreachable!("cases have names")
         };
@@ -354,7 +350,7 @@ fn decisions_under_a_rate_that_varies_are_those_of_the_network_world() {
 #[test]
 fn what_differs_is_found() {
     let capture = recorded(20_000);
-    let settings = cases().find(|case| case.forward.discipline.name().contains("random"));
+    let settings = cases().find(|case| case.forward.under.discipline.name().contains("random"));
     let settings = settings.unwrap();
     let mut smaller = settings.clone();
     smaller.forward.buffer.limit -= 1;

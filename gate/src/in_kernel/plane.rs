@@ -122,7 +122,8 @@ impl InKernel {
         let mut settings = words(&self.settings);
         settings.rate_bps = AT_ONCE_BPS;
         let link = &self.settings.forward;
-        self.installed.set(&link.aqm, link.in_lanes(), &settings)?;
+        self.installed
+            .set(&link.under.aqm, link.in_lanes(), &settings)?;
         let begin = Instant::now();
         loop {
             let snapshot = self.installed.snapshot(0)?;
@@ -273,7 +274,9 @@ impl DataPlane for InKernel {
                     .into(),
             ));
         }
-        let done = self.installed.set(&new.aqm, scheduler, &words(settings));
+        let done = self
+            .installed
+            .set(&new.under.aqm, scheduler, &words(settings));
         if done.is_ok() {
             self.settings = settings.clone();
         }

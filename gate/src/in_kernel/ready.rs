@@ -56,7 +56,7 @@ impl Ready {
             .map(|text| device(text))
             .collect::<Result<Vec<_>, _>>()?;
         let words = words(settings);
-        if !settings.forward.of_classes.is_empty() {
+        if !settings.forward.under.of_classes.is_empty() {
             return Err(Failure(
                 "in the kernel there are no classes of service: without --backend kernel the gate has them"
                     .into(),
@@ -69,7 +69,7 @@ impl Ready {
                     .into(),
             ));
         }
-        let aqm = settings.forward.aqm.clone();
+        let aqm = settings.forward.under.aqm.clone();
         let scheduler = settings.forward.in_lanes().cloned();
         let program = Program::Qdisc {
             scheduler: scheduler.as_ref().map(|scheduler| &*scheduler.class().name),
@@ -157,7 +157,7 @@ pub fn scheduler(name: &str) -> Result<&'static str, Failure> {
 
 /// Returns the AQM's name, or the path of its header.
 pub fn aqm_of(link: &LinkSettings) -> String {
-    match &link.discipline.aqm {
+    match &link.under.discipline.aqm {
         AqmName::Named(name) => name.clone(),
         AqmName::Header(path) => path.display().to_string(),
         AqmName::Foreign(_) | AqmName::Python(..) => {
@@ -174,7 +174,7 @@ pub fn words(settings: &Settings) -> sluice_kernel::Settings {
         rate_bps: link.rate_bps,
         limit_packets: link.buffer.limit,
         limit_bytes: link.buffer.limit_bytes,
-        victim: link.discipline.victim(&link.buffer).into(),
+        victim: link.under.discipline.victim(&link.buffer).into(),
         ecn: link.ecn(),
         seed: settings.seed,
     }

@@ -1,6 +1,7 @@
 //! The settings of a gate: one link, or one in each direction, from options or a scenario.
 
 mod syntax;
+mod under;
 
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,10 @@ use sluice_scenario::{
     network::{self, Rate, SimplexLink},
     ns,
 };
+
+pub use under::Under;
+use under::discipline;
+pub(crate) use under::named;
 
 use crate::cli::LinkOptions;
 
@@ -43,46 +48,38 @@ pub struct LinkSettings {
     pub overhead_bytes: u32,
     /// The buffer.
     pub buffer: Queue,
-    /// The AQM, scheduler, victim and marking; the AQM is one of `aqm/` or of a header.
-    pub discipline: Discipline,
-    /// The configured AQM; a header is taken as it was when the settings were read.
-    pub aqm: Configured,
-    /// Those of the classes of service.
-    pub of_classes: Vec<Configured>,
-    /// What divides the queue into several; `None`: one queue, first in, first out.
-    pub in_lanes: Option<Configured>,
+    /// The discipline.
+    pub under: Under,
 }
 
 impl LinkSettings {
     /// Creates an empty queue before an idle link.
     pub fn queue<P: Packet>(&self) -> sluice_queue::Queue<P, Running> {
         sluice_queue::Queue::new(
-            self.discipline.on(&self.buffer),
+            self.under.discipline.on(&self.buffer),
             self.in_lanes(),
             |lane| self.aqm_of(lane).start(),
             self.rate_bps,
         )
     }
 
-    /// Returns the same link with another discipline, whose AQM is `aqm`.
-    pub fn under(&self, discipline: Discipline, aqm: Configured) -> Self {
+    /// Returns the same link with another discipline.
+    pub fn under(&self, under: Under) -> Self {
         Self {
-            aqm,
-            of_classes: discipline.of_classes(),
-            in_lanes: discipline.in_lanes(),
-            discipline,
+            under,
             ..self.clone()
         }
     }
 
     /// Returns the scheduler, or the coupled discipline; `None`: one queue, first in, first out.
     pub fn in_lanes(&self) -> Option<&Configured> {
-        self.in_lanes.as_ref()
+        self.under.in_lanes.as_ref()
     }
 
     /// Returns the AQM of the queue with this number.
     fn aqm_of(&self, lane: u32) -> &Configured {
-        self.of_classes.get(lane as usize).unwrap_or(&self.aqm)
+        let own = self.under.of_classes.get(lane as usize);
+        own.unwrap_or(&self.under.aqm)
     }
 
     /// Returns how it sends if its rate varies.
@@ -100,7 +97,7 @@ impl LinkSettings {
         let scheduler = self.in_lanes();
         queue.retune(
             now_ns,
-            (self.discipline.on(&self.buffer), scheduler),
+            (self.under.discipline.on(&self.buffer), scheduler),
             |lane, aqm| aqm.retune(self.aqm_of(lane)),
             |lane| self.aqm_of(lane).start(),
             random,
@@ -109,7 +106,7 @@ impl LinkSettings {
 
     /// True if early drops become marks.
     pub fn ecn(&self) -> bool {
-        self.discipline.ecn(&self.buffer)
+        self.under.discipline.ecn(&self.buffer)
     }
 
     /// Describes the link in one line.
@@ -125,7 +122,7 @@ impl LinkSettings {
         format!(
             "{rate}, {delay} ms, limit {}, {}",
             limit(self.buffer.limit, self.buffer.limit_bytes),
-            self.discipline.name()
+            self.under.discipline.name()
         )
     }
 }
@@ -165,7 +162,7 @@ impl Settings {
         let links = [Some(&mut settings.forward), settings.reverse.as_mut()];
         for link in links.into_iter().flatten() {
             link.overhead_bytes = options.overhead;
-            if let Some(what) = link.discipline.unfit(&link.buffer) {
+            if let Some(what) = link.under.discipline.unfit(&link.buffer) {
                 return refuse(what);
             }
         }
@@ -184,28 +181,24 @@ impl Settings {
     ///
     /// # Errors
     /// If there is no such link, or if its buffer does not suit the discipline.
-    pub(crate) fn with(
-        &self,
-        link: usize,
-        (discipline, aqm): (Discipline, Configured),
-    ) -> Result<Self, String> {
+    pub(crate) fn with(&self, link: usize, under: Under) -> Result<Self, String> {
         let mut settings = self.clone();
         let changed = match link {
             0 => Some(&mut settings.forward),
             _ => settings.reverse.as_mut(),
         };
         let changed = changed.ok_or("there is no such link: packets of that direction pass")?;
-        if let Some(what) = discipline.unfit(&changed.buffer) {
+        if let Some(what) = under.discipline.unfit(&changed.buffer) {
             return Err(what);
         }
-        *changed = changed.under(discipline, aqm);
+        *changed = changed.under(under);
         Ok(settings)
     }
 
     /// What a user's AQM did wrong since it was loaded; see [`Configured::wrong`].
     pub fn wrong(&self) -> Option<String> {
         let aqms = |link: &LinkSettings| {
-            let mut aqms = link.of_classes.iter().chain([&link.aqm]);
+            let mut aqms = link.under.of_classes.iter().chain([&link.under.aqm]);
             aqms.find_map(Configured::wrong)
         };
         self.links().into_iter().find_map(aqms)
@@ -241,17 +234,14 @@ fn of_options(options: &LinkOptions) -> Result<Settings, SettingsError> {
         return refuse("--discipline chooses one of a scenario's: give --scenario, too");
     }
     let delay_ns = delay_ns(options)?.unwrap_or(0);
-    let discipline = discipline("--aqm", aqm)?;
+    let under = named("--aqm", aqm)?;
     let forward = LinkSettings {
         rate_bps,
         varying,
         delay_ns,
         overhead_bytes: 0,
         buffer: own_buffer(options)?,
-        aqm: configured(&discipline)?,
-        of_classes: discipline.of_classes(),
-        in_lanes: discipline.in_lanes(),
-        discipline,
+        under,
     };
     let reverse = if options.two_way {
         Some(LinkSettings {
@@ -316,10 +306,7 @@ fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings, SettingsE
             delay_ns: delay_ns.unwrap_or_else(|| ns(simplex.delay_s)),
             overhead_bytes: 0,
             buffer: buffer(scenario.buffer(simplex), options)?,
-            aqm: configured(discipline)?,
-            of_classes: discipline.of_classes(),
-            in_lanes: discipline.in_lanes(),
-            discipline: discipline.clone(),
+            under: Under::of(discipline.clone())?,
         })
     };
     let there = settings(&forward.1, delay_ns(options)?)?;
@@ -433,10 +420,7 @@ fn plain(link: &LinkSettings) -> LinkSettings {
             limit_bytes: None,
             ..link.buffer.clone()
         },
-        aqm: configured(&discipline).expect("it has no parameters"),
-        of_classes: Vec::new(),
-        in_lanes: None,
-        discipline,
+        under: Under::of(discipline).expect("it has no parameters"),
         ..link.clone()
     }
 }
@@ -487,29 +471,6 @@ fn of_option(error: &ScenarioError, field: &str, option: &str) -> String {
         Some(rest) => format!("{option}{rest}"),
         None => text,
     }
-}
-
-/// Reads a discipline from the text of an option, and configures its AQM.
-///
-/// # Errors
-/// Names the option and what is wrong.
-pub(crate) fn named(option: &str, text: &str) -> Result<(Discipline, Configured), SettingsError> {
-    let discipline = discipline(option, text)?;
-    let aqm = configured(&discipline)?;
-    Ok((discipline, aqm))
-}
-
-fn discipline(option: &str, text: &str) -> Result<Discipline, SettingsError> {
-    let refuse = |what: String| SettingsError(format!("{option} {what}"));
-    let given = syntax::discipline(text).map_err(refuse)?;
-    sluice_scenario::read(&given, Path::new("")).map_err(|error| refuse(error.to_string()))
-}
-
-/// Configures its AQM. A header is read once more here, and is not read again later.
-fn configured(discipline: &Discipline) -> Result<Configured, SettingsError> {
-    let aqm = discipline.configure();
-    let aqm = aqm.map_err(|wrong| SettingsError(wrong.join("\n")))?;
-    Ok(aqm.expect("settings have no AQM of a program"))
 }
 
 /// Reads a table of a scenario.
@@ -578,9 +539,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [first, same, other] =
             ["< c->most", "< c->most", "<= c->most"].map(|text| with_header(folder.path(), text));
-        let mut at_work = first.aqm.start();
-        assert!(at_work.retune(&same.aqm));
-        assert!(!at_work.retune(&other.aqm));
+        let mut at_work = first.under.aqm.start();
+        assert!(at_work.retune(&same.under.aqm));
+        assert!(!at_work.retune(&other.under.aqm));
         std::fs::remove_file(folder.path().join("shorter.h")).unwrap();
         first.queue::<crate::packet::Held>();
     }
