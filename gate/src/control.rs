@@ -2,10 +2,9 @@
 
 use std::{
     fs,
-    io::{Read, Write},
     os::{
         fd::{AsFd, BorrowedFd},
-        unix::{fs::MetadataExt, net::UnixStream},
+        unix::fs::MetadataExt,
     },
     path::Path,
     sync::mpsc::{Receiver, SyncSender, sync_channel},
@@ -13,6 +12,7 @@ use std::{
 
 use crate::{
     Failure,
+    machine::wake::{self, Wake, Woken},
     router::snapshot::NAMES,
     settings::{self, Under},
 };
@@ -34,13 +34,13 @@ pub struct Switch {
 pub struct Control {
     token: String,
     to: SyncSender<Switch>,
-    wake: UnixStream,
+    wake: Wake,
 }
 
 /// Where the daemon takes them; readable while there may be some.
 pub struct Switches {
     received: Receiver<Switch>,
-    woken: UnixStream,
+    woken: Woken,
 }
 
 /// Why a change is not passed on.
@@ -78,10 +78,7 @@ pub fn open(path: &Path) -> Result<(Control, Switches), Failure> {
 
 fn way(token: &str) -> std::io::Result<(Control, Switches)> {
     let (to, received) = sync_channel(WAITING);
-    let (wake, woken) = UnixStream::pair()?;
-    for end in [&wake, &woken] {
-        end.set_nonblocking(true)?;
-    }
+    let (wake, woken) = wake::pair()?;
     let token = token.to_owned();
     Ok((Control { token, to, wake }, Switches { received, woken }))
 }
@@ -115,8 +112,7 @@ impl Control {
             .map_err(|error| Refused::Wrong(error.to_string()))?;
         let switch = Switch { link, under };
         self.to.try_send(switch).map_err(|_| Refused::Busy)?;
-        // if it is full, the daemon is already awake
-        (&self.wake).write_all(&[0]).ok();
+        self.wake.wake();
         Ok(())
     }
 }
@@ -124,7 +120,7 @@ impl Control {
 impl Switches {
     /// Returns the next change, if there is one. Never waits.
     pub fn take(&mut self) -> Option<Switch> {
-        while self.woken.read(&mut [0; 64]).is_ok_and(|length| length > 0) {}
+        self.woken.sleep();
         self.received.try_recv().ok()
     }
 }

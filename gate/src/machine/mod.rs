@@ -6,3 +6,4 @@ pub(crate) mod netlink;
 pub(crate) mod privileges;
 pub(crate) mod service;
 pub(crate) mod signals;
+pub(crate) mod wake;

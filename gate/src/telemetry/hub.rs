@@ -2,16 +2,14 @@
 
 use std::{
     collections::VecDeque,
-    io::{self, Read, Write},
-    os::{
-        fd::{AsFd, BorrowedFd},
-        unix::net::UnixStream,
-    },
+    io,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use rand::random;
 use serde::Serialize;
+
+use crate::machine::wake::{self, Wake, Woken};
 
 /// Events that are kept, for viewers that come or are slow: five minutes of one a second, with a
 /// shadow.
@@ -24,7 +22,7 @@ const PERIOD_NS: u64 = 40_000_000;
 #[derive(Debug)]
 pub struct Hub {
     pages: Mutex<Pages>,
-    wake: UnixStream,
+    wake: Wake,
     /// Tells the events of this daemon from those of one before it.
     run: u32,
 }
@@ -41,26 +39,19 @@ pub struct Pages {
     last: u64,
 }
 
-/// Wakes the endpoint's thread.
-#[derive(Debug)]
-pub(super) struct Woken(UnixStream);
-
 impl Hub {
     /// Returns an empty hub, and what wakes its reader.
     ///
     /// # Errors
     /// If the system has no more files.
     pub(super) fn new() -> io::Result<(Self, Woken)> {
-        let (wake, woken) = UnixStream::pair()?;
-        for end in [&wake, &woken] {
-            end.set_nonblocking(true)?;
-        }
+        let (wake, woken) = wake::pair()?;
         let hub = Self {
             pages: Mutex::default(),
             wake,
             run: random(),
         };
-        Ok((hub, Woken(woken)))
+        Ok((hub, woken))
     }
 
     /// Returns the pages, for a short time.
@@ -85,8 +76,7 @@ impl Hub {
             pages.events.pop_front();
         }
         drop(pages);
-        // a reader that is not woken has been woken before, and did not yet look
-        (&self.wake).write_all(&[0]).ok();
+        self.wake.wake();
     }
 
     /// Returns the first event after the one with this number, and its number. What is no longer
@@ -105,19 +95,6 @@ impl Hub {
         let own = parts.filter(|(run, _)| *run == format!("{:x}", self.run));
         let number = own.and_then(|(_, number)| number.parse().ok());
         number.map_or(0, |number: u64| number.min(self.pages().last))
-    }
-}
-
-impl Woken {
-    /// Forgets that it was woken.
-    pub(super) fn sleep(&mut self) {
-        while self.0.read(&mut [0; 256]).is_ok_and(|length| length > 0) {}
-    }
-}
-
-impl AsFd for Woken {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
     }
 }
 

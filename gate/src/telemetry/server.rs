@@ -20,10 +20,10 @@ use nix::{
 
 use crate::{
     control::{Control, Refused},
-    machine::privileges,
+    machine::{privileges, wake::Woken},
     telemetry::{
         endpoint::Endpoint,
-        hub::{Hub, Woken},
+        hub::Hub,
         live,
         request::{self, Asked, MOST_BYTES, Refusal, Wanted},
     },
