@@ -20,6 +20,7 @@ from sluicegate.advice.score import COSTS
 from sluicegate.estimate import Measure
 from sluicegate.evaluate.choices import Choice
 from sluicegate.evaluate.profile import Profile
+from sluicegate.evaluate.suite import SUITES
 from sluicegate.evaluate.verdict import Word
 from sluicegate.measures import DEFINITIONS
 from sluicegate.papers.claims import Claim
@@ -322,8 +323,12 @@ _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
         {},
     ),
     "evaluation": (
-        "`sluice evaluate`: disciplines on the scenarios of RFC 7928.",
+        "`sluice evaluate`: disciplines on the scenarios of RFC 7928, or on those of L4S.",
         {
+            "suite": {
+                "description": "Where the scenarios come from.",
+                "enum": [each.title for each in SUITES],
+            },
             "profile": _object(
                 "The path on which they are judged.",
                 {
@@ -346,7 +351,7 @@ _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
             "disciplines": _list(_type(str), "Drop-tail first."),
             "runs": _type(int, "Number of runs of the whole evaluation."),
             "done": _type(int, "Number of those that are finished."),
-            "choices": _list(_row(Choice, "What the RFC leaves open."), "All of them."),
+            "choices": _list(_row(Choice, "What the suite leaves open."), "All of them."),
             "measures": _list(
                 _columns(
                     {

@@ -158,7 +158,9 @@ def test_l4s_needs_a_queue_that_marks_early(tmp_path):
     assert goodputs[2] < 0.95 * goodputs[0]
     first = evaluate(["codel"], tmp_path, sections=["S2"], **given)
     html = evaluation_page(first, ["drop_tail"]).html()
+    assert first.summary(["drop_tail"])["suite"] == "L4S"
     assert "the scenarios of L4S" in html
+    assert "mark ratio" in html
     assert "What L4S leaves open" in html
     assert "What RFC 7928 asks for" not in html
 
@@ -487,6 +489,8 @@ def test_tables_have_every_measure(sixth):
     )
     mean = found.mean(case_named("5-1-1"), "codel", "bulk.goodput_bps")
     assert (row["value"], row["half_width"]) == (mean.value, mean.half_width)
+    assert found.summary(["drop_tail"])["suite"] == "RFC 7928"
+    assert "mark ratio" not in evaluation_page(found, ["drop_tail"]).html()
     verdicts = found.verdicts(["drop_tail"])
     assert set(verdicts["verdict"]) <= {"better", "worse", "no difference", "unknown"}
     assert verdicts.height == 4

@@ -76,11 +76,11 @@ def _no_rates(_profile: Profile) -> Rates:
 
 @dataclass(frozen=True)
 class Case:
-    """A scenario of RFC 7928, or of another source.
+    """A scenario of a suite.
 
     Attributes:
         name: Unique, of letters, digits and `-`.
-        section: Of its source.
+        section: Of the suite.
         title: What is tried, in words.
         flows: The groups of flows on a profile.
         judged: The measures by which disciplines are compared.
@@ -92,7 +92,6 @@ class Case:
         loses_together: Whether it is of interest which flows lose together.
         reverse_share: Rate of the way back over that of the bottleneck; None: the profile's.
         links: What further links have of their own, by their names.
-        source: Where it comes from.
     """
 
     name: str
@@ -108,7 +107,6 @@ class Case:
     loses_together: bool = False
     reverse_share: float | None = None
     links: Mapping[str, LinkSettings] = field(default_factory=dict)
-    source: str = "RFC 7928"
 
     def scenario(
         self, profile: Profile, fitted: Fitted, replication: int, seed: int
@@ -125,7 +123,7 @@ class Case:
         draw = np.random.default_rng([seed, replication, *self.name.encode()])
         phases = self.phases(profile)
         return NetworkScenario(
-            title=f"{self.source}, {self.section}: {self.title}",
+            title=f"{self.section}: {self.title}",
             topology=self._topology(profile, draw),
             flows=list(self.flows(profile)),
             queue=Queue(limit=profile.buffer_packets),

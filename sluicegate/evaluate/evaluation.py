@@ -191,6 +191,7 @@ class Evaluation:
     def summary(self, others: Sequence[str]) -> dict[str, Any]:
         """Everything, as types that JSON has."""
         return {
+            "suite": self.plan.suite.title,
             "profile": asdict(self.plan.profile),
             "seed": self.plan.seed,
             "world": self.plan.world,

@@ -26,7 +26,6 @@ from sluicegate.scenario import (
     Wire,
 )
 
-_SOURCE = "L4S"
 # of TCP with time stamps
 _ACK_BYTES = 52
 # round trips of both flows as multiples of the profile's: 10 to 160 ms beside 20 ms (S1)
@@ -74,9 +73,7 @@ def _tcp(
 
 
 def _case(name: str, section: str, title: str, judged: Sequence[str], **given: Any) -> Case:
-    return Case(
-        f"l4s-{name}", section, title, judged=judged, source=_SOURCE, fitted=_with_ecn, **given
-    )
+    return Case(f"l4s-{name}", section, title, judged=judged, fitted=_with_ecn, **given)
 
 
 # ------------------------------------------------------------ S1

@@ -131,7 +131,7 @@ def _shown(found: Evaluation, case: Case) -> list[str]:
     more += ["goodput_ratio"] if "goodput_fairness" in case.judged else []
     more += ["synchronisation_ratio"] if case.loses_together else []
     classes = dict.fromkeys(each.rpartition(".")[0] for each in case.judged)
-    if case.source == "L4S":
+    if found.plan.suite.marks:
         more += ["mark_ratio", *(f"{each}.sojourn_p99" for each in plots.classes(case))]
     if case.section.startswith(("6", "4.5")):
         more += [f"{each}.loss_ratio" for each in classes if each]

@@ -23,13 +23,15 @@ class Suite:
         cases: The scenarios, in their order.
         choices: What their source leaves open.
         requirements: What it asks for; empty: it has no such list.
+        marks: Whether all AQMs mark, so that the page shows marks and the tails of classes.
     """
 
     title: str
     profile: str
     cases: Sequence[Case]
     choices: Sequence[Choice]
-    requirements: Sequence[Requirement]
+    requirements: Sequence[Requirement] = ()
+    marks: bool = False
 
     @property
     def sections(self) -> list[str]:
@@ -61,8 +63,9 @@ def _is_in(case: Case, section: str) -> bool:
 
 
 RFC7928 = Suite("RFC 7928", "default", CASES, CHOICES, REQUIREMENTS)
-L4S = Suite("L4S", "l4s", L4S_CASES, L4S_CHOICES, ())
-_BY_NAME = {case.name: case for suite in (RFC7928, L4S) for case in suite.cases}
+L4S = Suite("L4S", "l4s", L4S_CASES, L4S_CHOICES, marks=True)
+SUITES = (RFC7928, L4S)
+_BY_NAME = {case.name: case for suite in SUITES for case in suite.cases}
 
 
 def case_named(name: str) -> Case:
