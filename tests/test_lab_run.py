@@ -185,6 +185,15 @@ ip netns exec router sluiced check --interface out $watch >/out/watched.inside
 wait $load
 end TERM
 
+# what another discipline would do with the same arrivals
+start shadow --object /lab/pie.o --metrics 127.0.0.1:8417 --shadow drop_tail
+wget -q -O /out/shadow.events http://127.0.0.1:8417/events &
+viewer=$!
+load 10 500 0 >/out/shadow.load
+sleep 0.3
+kill $viewer
+end TERM
+
 # an interface that takes 2 packets of 1028 bytes each ms: 16.4 Mbit/s
 modprobe tun
 /lab/slow_tun slow 2 &
@@ -403,6 +412,28 @@ def check_each_mark_arrives(files, aqm):
     assert marked[1] - marked[0] == record["marked"]
 
 
+def check_another_discipline_gets_the_same_arrivals(files):
+    rows = [
+        json.loads(line.removeprefix("data: "))[0]
+        for event in files["shadow.events"].decode().split("\n\n")
+        if "event: shadow" in event
+        for line in event.splitlines()
+        if line.startswith("data: ")
+    ]
+    assert {row["discipline"] for row in rows} == {"drop_tail"}
+    assert rows[-1]["left_out"] == 0
+    sums = {key: sum(row[key] for row in rows) for key in ("arrivals", "early", "overflow")}
+    record = numbers(files, "shadow")
+    assert record["drops"]["early"] > 0
+    assert sums["arrivals"] == record["arrivals"]
+    assert sums["early"] == 0
+    assert max(row["queue_max"] for row in rows) == record["limit"]
+    # what neither was sent in the half second of the load nor fits into the buffer
+    fits = 0.5 * record["rate_bps"] / (8 * PACKET_BYTES) + record["limit"]
+    load = int(files["shadow.load"].split()[0])
+    assert sums["overflow"] == pytest.approx(load - fits, rel=0.01)
+
+
 def check_a_users_header_stays_what_it_was(files):
     told = files["header.told"].decode()
     why = "the qdisc at work was compiled from another text than that of shorter: end sluiced"
@@ -526,6 +557,7 @@ def test_a_daemon_whose_back_end_is_the_kernel(tmp_path):
     check_the_queue_builds_in_the_qdisc_and_not_behind_it(files)
     check_a_qdisc_at_work_is_in_use_and_nobody_is_told_to_delete_it(files)
     check_each_mark_arrives(files, "red")
+    check_another_discipline_gets_the_same_arrivals(files)
     assert numbers(files, "marks.red")["queue_max"] > 12_000
     check_a_users_header_stays_what_it_was(files)
     check_after_a_kill_traffic_goes_on_and_what_is_left_is_told(files)

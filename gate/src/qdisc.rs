@@ -76,7 +76,7 @@ mod with_bpf {
         let fixed = Fixed {
             instances: 8,
             is_shaped: !options.unshaped,
-            stats: false,
+            sampled: 0,
             stays: true,
             ..ready.fixed
         };

@@ -5,7 +5,7 @@ use caps::Capability;
 use crate::{
     Failure,
     backends::{
-        self, Fate, SPARE_PACKETS,
+        Fate, SPARE_PACKETS,
         nfqueue::{ENOUGH_BUFFER_BYTES, Nfqueue},
         own_rules::OwnRules,
         queue_table::TABLE,
@@ -18,8 +18,8 @@ use crate::{
     machine::privileges,
     memory, program,
     router::{Router, link::held},
-    settings::{self, Settings},
-    shadow::{self, Shadows},
+    settings::Settings,
+    shadow,
 };
 
 /// Runs the command: routes until SIGINT or SIGTERM.
@@ -35,7 +35,8 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let Some(fail) = options.fail else {
         let tun = over_tun(options, &settings)?;
         let router = Router::new(tun, &settings, Fate::Drop).map_err(gone)?;
-        let (router, shadows) = with_shadow(router, options, &settings)?;
+        let (feed, shadows) = shadow::asked_for(options.shadow.as_deref(), &settings)?.unzip();
+        let router = router.with_shadow(feed);
         // no capability is needed any more: the devices are open
         return route(
             options,
@@ -58,7 +59,8 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         Fail::Closed => Fate::Drop,
     };
     let router = Router::new(nfqueue, &settings, at_end).map_err(gone)?;
-    let (router, shadows) = with_shadow(router, options, &settings)?;
+    let (feed, shadows) = shadow::asked_for(options.shadow.as_deref(), &settings)?.unzip();
+    let router = router.with_shadow(feed);
     let needs = needs(&[privileges::DECIDE], &memory::bound);
     route(options, settings, (router, shadows), &needs)
 }
@@ -70,25 +72,6 @@ fn needs<'a>(capabilities: &'a [Capability], memory: &'a dyn Fn(&Settings) -> St
         read: Settings::read,
         memory,
     }
-}
-
-/// The router, and the links that its arrivals are shown to, if `--shadow` asks for them.
-fn with_shadow<B: backends::Backend>(
-    router: Router<B>,
-    options: &RunOptions,
-    settings: &Settings,
-) -> Result<(Router<B>, Option<Shadows>), Failure> {
-    let Some(text) = &options.shadow else {
-        return Ok((router, None));
-    };
-    let under = settings::named("--shadow", text)?;
-    for link in settings.links() {
-        if let Some(what) = under.discipline.unfit(&link.buffer) {
-            return Err(Failure(format!("--shadow {text}: {what}")));
-        }
-    }
-    let (feed, shadows) = shadow::of(settings, under);
-    Ok((router.with_shadow(Some(feed)), Some(shadows)))
 }
 
 /// The back end of `--tun`.

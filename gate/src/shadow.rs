@@ -16,6 +16,7 @@ use sluice_queue::Observer;
 use sluice_random::stream;
 
 use crate::{
+    Failure,
     machine::privileges,
     measures::Measures,
     packet::Held,
@@ -23,7 +24,7 @@ use crate::{
         link::{Link, Outlet},
         snapshot::NAMES,
     },
-    settings::{LinkSettings, Settings, Under},
+    settings::{LinkSettings, Settings, Under, named},
     telemetry::{
         hub::Hub,
         seen::{Counted, Shadow},
@@ -94,6 +95,11 @@ impl Feed {
         self.next = Some(Told::Settings(now_ns, links));
     }
 
+    /// Tells that so many arrivals are not known.
+    pub fn leave_out(&mut self, arrivals: u64) {
+        self.left_out += arrivals;
+    }
+
     /// Passes the batch on, or leaves it out if there is no room.
     fn pass_on(&mut self) {
         let batch = std::mem::take(&mut self.batch);
@@ -138,8 +144,28 @@ pub struct Shadows {
     streams: [usize; 2],
 }
 
+/// Returns where arrivals are told, and the links that they are shown to, if `--shadow` asks for them.
+///
+/// # Errors
+/// If the discipline is wrong, or does not suit a buffer.
+pub fn asked_for(
+    text: Option<&str>,
+    settings: &Settings,
+) -> Result<Option<(Feed, Shadows)>, Failure> {
+    let Some(text) = text else {
+        return Ok(None);
+    };
+    let under = named("--shadow", text)?;
+    for link in settings.links() {
+        if let Some(what) = under.discipline.unfit(&link.buffer) {
+            return Err(Failure(format!("--shadow {text}: {what}")));
+        }
+    }
+    Ok(Some(of(settings, under)))
+}
+
 /// Returns links with this discipline, and where their arrivals are to be told.
-pub fn of(settings: &Settings, under: Under) -> (Feed, Shadows) {
+fn of(settings: &Settings, under: Under) -> (Feed, Shadows) {
     let (to, told) = sync_channel(WAITING);
     let (back, empty) = sync_channel(WAITING);
     let shadows = Shadows {
@@ -254,7 +280,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{cli::LinkOptions, settings::named};
+    use crate::cli::LinkOptions;
 
     fn settings(aqm: &str) -> Settings {
         let read = Settings::read(&LinkOptions {

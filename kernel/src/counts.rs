@@ -19,11 +19,11 @@ pub struct Counts {
     pub verdicts: [u64; Verdict::COUNT],
     /// Packets that arrived.
     pub arrivals: u64,
-    /// Their bytes; 0 unless [`crate::Fixed::stats`].
+    /// Their bytes; 0 unless [`crate::Fixed::sampled`].
     pub arrived_bytes: u64,
     /// Packets sent to the link.
     pub sent: u64,
-    /// Their bytes; 0 unless [`crate::Fixed::stats`].
+    /// Their bytes; 0 unless [`crate::Fixed::sampled`].
     pub sent_bytes: u64,
     /// Packets that were dropped.
     pub lost: u64,
@@ -37,19 +37,19 @@ pub struct Counts {
     pub sojourn_ns: u64,
     /// Longest sojourn of a packet sent.
     pub sojourn_max_ns: u64,
-    /// Sum of the delays of the packets sent; 0 unless [`crate::Fixed::stats`].
+    /// Sum of the delays of the packets sent; 0 unless [`crate::Fixed::sampled`].
     pub delay_ns: u64,
-    /// Sum of the times by which packets were sent too late; 0 unless [`crate::Fixed::stats`].
+    /// Sum of the times by which packets were sent too late; 0 unless [`crate::Fixed::sampled`].
     pub lateness_ns: u64,
     /// Time at which an interface began to use it, by the kernel's monotonic clock.
     pub begun_ns: u64,
     /// Time of the last change of the queue's length, by the same clock, if
-    /// [`crate::Fixed::stats`]; else `begun_ns`.
+    /// [`crate::Fixed::sampled`]; else `begun_ns`.
     pub until_ns: u64,
 }
 
 impl Counts {
-    /// Returns the packets that wait, and their bytes (0 unless [`crate::Fixed::stats`]).
+    /// Returns the packets that wait, and their bytes (0 unless [`crate::Fixed::sampled`]).
     pub fn waiting(&self) -> (u64, u64) {
         let gone = self.sent + self.lost + self.left;
         let gone_bytes = self.sent_bytes + self.lost_bytes + self.left_bytes;

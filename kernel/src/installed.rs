@@ -21,8 +21,8 @@ const STEPS_LOG2: usize = 7;
 const BATCH: u32 = 4096;
 /// Bytes of a word of `struct params`.
 const WORD: usize = size_of::<u64>();
-/// On average one packet of this many is sampled: `SAMPLED` of `stats.bpf.h`.
-pub const SAMPLED: u32 = 32;
+/// Bytes of a sample before those of its packet.
+const SAMPLE_HEADER: usize = 16;
 
 /// A kind that this process has loaded into the kernel.
 pub struct Installed {
@@ -46,6 +46,18 @@ pub struct Snapshot {
     pub times: [Vec<(u64, u64)>; TIMES],
     /// Element k: time in which k packets waited, ns.
     pub lengths_ns: Vec<u64>,
+}
+
+/// A packet that arrived: `struct sample` of `stats.bpf.h`.
+pub struct Sample<'a> {
+    /// When it arrived, by the kernel's monotonic clock, ns.
+    pub now_ns: u64,
+    /// Its bytes, as the link counts them.
+    pub bytes: u32,
+    /// Length of the IP packet, bytes.
+    pub ip_bytes: u32,
+    /// The first bytes of the IP packet.
+    pub data: &'a [u8],
 }
 
 impl Installed {
@@ -145,7 +157,7 @@ impl Installed {
         let instance = instance.expect("as many as a kind may have");
         let mut times: [Vec<(u64, u64)>; TIMES] = Default::default();
         let mut lengths_ns = Vec::new();
-        if self.fixed.stats {
+        if self.fixed.sampled > 0 {
             for (place, times) in times.iter_mut().enumerate() {
                 let histogram = self.read("times", number * TIMES as u32 + place as u32)?;
                 *times = steps(&histogram);
@@ -182,22 +194,35 @@ impl Installed {
         Ok((word(&value[..8]), word(&value[8..])))
     }
 
-    /// Takes the packets that were sampled since the last call: `take` gets the length of each IP
-    /// packet, bytes, and its first bytes.
+    /// Takes the packets that were sampled since the last call, in the order of arrival.
     ///
     /// # Errors
     /// If the kernel does not give them.
-    pub fn samples(&self, mut take: impl FnMut(u32, &[u8])) -> Result<(), KernelError> {
+    pub fn samples(&self, mut take: impl FnMut(Sample<'_>)) -> Result<(), KernelError> {
         let map = self.map("samples");
         let mut buffer = RingBufferBuilder::new();
         let read = |sample: &[u8]| {
-            let (bytes, data) = sample.split_at(8);
-            take(word(bytes) as u32, data);
+            let (header, data) = sample.split_at(SAMPLE_HEADER);
+            let narrow = |at: usize| header[at..at + 4].try_into().expect("four bytes");
+            take(Sample {
+                now_ns: word(&header[..8]),
+                bytes: u32::from_ne_bytes(narrow(8)),
+                ip_bytes: u32::from_ne_bytes(narrow(12)),
+                data,
+            });
             0
         };
         buffer.add(&map, read).map_err(lost)?;
         let buffer = buffer.build().map_err(lost)?;
         buffer.consume().map_err(lost)
+    }
+
+    /// Returns the packets that were to be sampled since the start, but found no room.
+    ///
+    /// # Errors
+    /// If the kernel does not give them.
+    pub fn unsampled(&self) -> Result<u64, KernelError> {
+        Ok(word(&self.read(".data.unsampled", 0)?))
     }
 
     fn map(&self, name: &str) -> Map<'_> {

@@ -40,7 +40,7 @@ enum victim { VICTIM_TAIL, VICTIM_FRONT, VICTIM_RANDOM };
 const volatile struct {
 	u32 places;	/* for packets, of each instance: a power of 2 */
 	u32 is_shaped;	/* 0: the interface sets the pace */
-	u32 stats;	/* 1: it keeps distributions and samples */
+	u32 sampled;	/* 0: neither distributions nor samples; else one packet of so many, on average */
 	u32 marks;	/* 1: a program of marks.bpf.h sets marks behind it */
 	u32 instances;	/* interfaces that can use it at a time */
 	u32 lanes;	/* of each instance, with a scheduler */

@@ -21,7 +21,7 @@ mod settings;
 pub use compile::{Object, Program, compile, compiler};
 pub use counts::Counts;
 pub use device::Device;
-pub use installed::{Installed, SAMPLED, Snapshot};
+pub use installed::{Installed, Sample, Snapshot};
 pub use judge::{Judge, QUESTIONS, Question};
 pub use logged::{Happened, log_columns};
 pub use qdisc::{KINDS, Owner, QdiscKind, check_kernel};

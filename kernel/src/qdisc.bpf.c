@@ -183,7 +183,7 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	arrived.traffic_class = traffic_class(instance, skb);
 	number = classify(instance, &arrived, skb);
 	lane = lane_for(sch, instance, number, now_ns);
-	tell_arrival(instance, skb, arrived.bytes);
+	tell_arrival(instance, skb, arrived.bytes, now_ns);
 	arrived.packet = (u32)instance->counts.arrivals;
 	why = AQM_DROP_OVERFLOW;
 	if (!lane)

@@ -184,7 +184,11 @@ impl QdiscKind {
     }
 
     fn make_ready(&self, open: &mut OpenObject, fixed: &Fixed) -> Result<(), libbpf_rs::Error> {
-        let told = if fixed.stats { fixed.instances } else { 1 };
+        let told = if fixed.sampled > 0 {
+            fixed.instances
+        } else {
+            1
+        };
         for mut map in open.maps_mut() {
             match map.name().to_str() {
                 Some("places") => map.set_max_entries(fixed.instances * fixed.places())?,
@@ -193,7 +197,9 @@ impl QdiscKind {
                     map.set_max_entries(fixed.log_bytes)?;
                 }
                 Some("times") => map.set_max_entries(told * TIMES as u32)?,
-                Some("lengths") if fixed.stats => map.set_max_entries(told * fixed.places())?,
+                Some("lengths") if fixed.sampled > 0 => {
+                    map.set_max_entries(told * fixed.places())?
+                }
                 Some("to_mark") if !fixed.marks_at.is_empty() => map.set_max_entries(MARKS)?,
                 Some(".rodata.fixed") => map.set_initial_value(&fixed.bytes())?,
                 Some("qdisc") => {

@@ -16,8 +16,8 @@ pub struct Fixed {
     pub most_packets: u32,
     /// True: packets leave at the link's rate. False: the interface sets the pace.
     pub is_shaped: bool,
-    /// True: it keeps distributions, and samples of packets.
-    pub stats: bool,
+    /// It keeps distributions, and samples one packet of so many, on average; 0: neither.
+    pub sampled: u32,
     /// Lanes of the scheduler; without one 1.
     pub lanes: u32,
     /// Bytes of the log of decisions, a power of 2 and at least a page; 0: no log.
@@ -40,7 +40,7 @@ impl Fixed {
         let words = [
             self.places(),
             self.is_shaped.into(),
-            self.stats.into(),
+            self.sampled,
             marks.into(),
             self.instances,
             self.lanes,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What a qdisc reports of its packets: exact counts and, if `fixed.stats`, distributions and the
- * first bytes of some packets, by which user space knows flows.
+ * What a qdisc reports of its packets: exact counts and, if `fixed.sampled`, distributions and the
+ * first bytes of some packets or of all, by which user space knows flows and arrivals.
  */
 #ifndef SLUICEGATE_STATS_BPF_H
 #define SLUICEGATE_STATS_BPF_H
@@ -14,8 +14,6 @@
 #define LONGEST_LOG2 42
 #define STEPS ((LONGEST_LOG2 - STEPS_LOG2 + 1) << STEPS_LOG2)
 #define TIMES 3
-/* on average one packet of this many is sampled */
-#define SAMPLED 32
 #define SAMPLE_BYTES 64
 #define SAMPLES_BYTES (1 << 20)
 #define NO_WAKEUP 1
@@ -27,8 +25,9 @@ struct histogram {
 };
 
 struct sample {
-	u32 bytes;	/* length of the IP packet */
-	u32 unused;
+	u64 now_ns;
+	u32 bytes;	/* of the packet, as the link counts them */
+	u32 ip_bytes;	/* length of the IP packet */
 	u8 data[SAMPLE_BYTES];
 };
 
@@ -51,6 +50,9 @@ struct {
 	int (*type)[MAP_TYPE_RINGBUF];
 	int (*max_entries)[SAMPLES_BYTES];
 } samples SECTION(".maps");
+
+/* Samples that were lost because the ring buffer was full. */
+u64 unsampled SECTION(".data.unsampled") = 0;
 
 /* The step of the histogram in which a time is counted. */
 static INLINE u32 step_of(u64 ns)
@@ -86,7 +88,7 @@ static INLINE void tell_length(struct Qdisc *sch, struct instance *instance, u64
 	u32 number = instance->first_place + (sch->q.qlen & (fixed.places - 1));
 	u64 *ns;
 
-	if (!fixed.stats)
+	if (!fixed.sampled)
 		return;
 	ns = map_lookup(&lengths, &number);
 	if (ns)
@@ -95,29 +97,35 @@ static INLINE void tell_length(struct Qdisc *sch, struct instance *instance, u64
 }
 
 /* Gives user space the first bytes of a packet, from its IP header on. */
-static INLINE void tell_sample(struct instance *instance, struct sk_buff *skb)
+static INLINE void tell_sample(struct instance *instance, struct sk_buff *skb, u32 bytes,
+			       u64 now_ns)
 {
 	unsigned char *header = skb->head + skb->network_header;
 	struct sample *sample = ringbuf_reserve(&samples, sizeof(*sample), 0);
 
-	instance->until_sample = below(draw_more(instance), 2 * SAMPLED - 1);
-	if (!sample)
+	instance->until_sample = below(draw_more(instance), 2 * fixed.sampled - 1);
+	if (!sample) {
+		unsampled++;
 		return;
-	sample->bytes = skb->len - (u32)(header - skb->data);
+	}
+	sample->now_ns = now_ns;
+	sample->bytes = bytes;
+	sample->ip_bytes = skb->len - (u32)(header - skb->data);
 	probe_read_kernel(sample->data, SAMPLE_BYTES, header);
 	ringbuf_submit(sample, NO_WAKEUP);
 }
 
-static INLINE void tell_arrival(struct instance *instance, struct sk_buff *skb, u32 bytes)
+static INLINE void tell_arrival(struct instance *instance, struct sk_buff *skb, u32 bytes,
+				u64 now_ns)
 {
 	instance->counts.arrivals++;
-	if (!fixed.stats)
+	if (!fixed.sampled)
 		return;
 	instance->counts.arrived_bytes += bytes;
 	if (instance->until_sample)
 		instance->until_sample--;
 	else
-		tell_sample(instance, skb);
+		tell_sample(instance, skb, bytes, now_ns);
 }
 
 static INLINE void tell_loss(struct Qdisc *sch, struct instance *instance, u32 bytes)
@@ -137,7 +145,7 @@ static INLINE void tell_departure(struct instance *instance, u64 now_ns, u64 sin
 	instance->counts.sojourn_ns += sojourn_ns;
 	if (sojourn_ns > instance->counts.sojourn_max_ns)
 		instance->counts.sojourn_max_ns = sojourn_ns;
-	if (!fixed.stats)
+	if (!fixed.sampled)
 		return;
 	if (fixed.is_shaped)
 		delay_ns += transmission_ns(instance, bytes);

@@ -238,7 +238,7 @@ pub struct RunOptions {
     pub metrics: Option<Address>,
     /// Send the same arrivals through this discipline, too, and show on the live page what it would
     /// have done; senders do not react to it. As --aqm.
-    #[arg(long, value_name = "NAME:KEY=VALUE,...", requires = "metrics", conflicts_with = "backend",
+    #[arg(long, value_name = "NAME:KEY=VALUE,...", requires = "metrics",
           help_heading = TELEMETRY)]
     pub shadow: Option<String>,
     /// Let whoever knows the token in this file change the discipline on the live page: 16 letters or

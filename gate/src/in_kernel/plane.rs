@@ -10,7 +10,7 @@ use std::{
 
 use caps::Capability;
 use sluice_aqm::{Aqm, Scheduler};
-use sluice_kernel::{Counts, Device, Installed, KINDS, KernelError, QdiscKind, SAMPLED};
+use sluice_kernel::{Counts, Device, Installed, KINDS, KernelError, QdiscKind};
 
 use super::{
     check, read,
@@ -25,16 +25,19 @@ use crate::{
     machine::privileges,
     measures::{Measures, Times},
     memory,
-    packet::flows::Flows,
+    packet::{Held, flows::Flows},
     router::{
         data_plane::DataPlane,
         snapshot::{Live, Snapshot},
     },
     settings::Settings,
+    shadow::{self, Feed},
 };
 
 /// Rate of a qdisc that is about to be removed, bits/s.
 const AT_ONCE_BPS: u64 = 1 << 62;
+/// Longest time between two looks at the arrivals for a shadow, ns: room for a million packets a second.
+const LOOK_NS: u64 = 10_000_000;
 /// Longest wait until such a qdisc is empty.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -50,16 +53,21 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let kind = QdiscKind::named(&options.kernel.kind)?;
     check::refuse_what_is_left(&kind)?;
     check::refuse_what_stands(&device)?;
-    let ready = Ready::new(&settings, &options.kernel.object, None)?;
+    let mut ready = Ready::new(&settings, &options.kernel.object, None)?;
+    let (feed, shadows) = shadow::asked_for(options.shadow.as_deref(), &settings)?.unzip();
+    if feed.is_some() {
+        // a shadow sees every packet
+        ready.fixed.sampled = 1;
+    }
     let maps_bytes = kind.maps_bytes(&ready.object, &ready.aqm, &ready.fixed)?;
-    let plane = InKernel::start(kind, device, &settings, &ready)?;
+    let plane = InKernel::start(kind, device, &settings, &ready)?.with_shadow(feed);
     let needs = Needs {
         capabilities: &[privileges::DECIDE, Capability::CAP_BPF],
         folder: Some(Path::new(KINDS)),
         read,
         memory: &|settings| memory::bound_in_kernel(settings, maps_bytes),
     };
-    route(options, settings, (plane, None), &needs)
+    route(options, settings, (plane, shadows), &needs)
 }
 
 /// A qdisc of ours before an interface.
@@ -72,9 +80,25 @@ struct InKernel {
     settings: Settings,
     /// Start, by the kernel's monotonic clock.
     start_ns: u64,
+    /// Packets that each sample stands for.
+    sampled: u32,
     flows: Flows,
+    /// Flows since the last query of the state.
+    new_flows: Flows,
     unreadable: u64,
+    shadow: Option<Shadowed>,
     has_ended: bool,
+}
+
+/// Where arrivals are told, and how far they are.
+struct Shadowed {
+    feed: Feed,
+    /// The daemon's start by the kernel's monotonic clock, ns; `None`: not known yet.
+    origin_ns: Option<u64>,
+    /// When they were last looked for, and the time up to which all is told, ns.
+    looked_ns: u64,
+    told_ns: u64,
+    unsampled: u64,
 }
 
 impl InKernel {
@@ -110,11 +134,26 @@ impl InKernel {
             tc,
             settings: settings.clone(),
             start_ns,
+            sampled: ready.fixed.sampled,
             flows: Flows::default(),
+            new_flows: Flows::default(),
             unreadable: 0,
+            shadow: None,
             has_ended: false,
             device,
         })
+    }
+
+    /// Tells the arrivals to another discipline, too.
+    fn with_shadow(mut self, feed: Option<Feed>) -> Self {
+        self.shadow = feed.map(|feed| Shadowed {
+            feed,
+            origin_ns: None,
+            looked_ns: 0,
+            told_ns: 0,
+            unsampled: 0,
+        });
+        self
     }
 
     /// Releases all waiting packets at once, as far as the interface takes them.
@@ -152,25 +191,43 @@ impl InKernel {
         self.kind.remove().map_err(io::Error::other)
     }
 
-    /// Counts flows from samples, each of which represents `SAMPLED` packets. Returns the counts
-    /// since the last call.
-    fn new_flows(&mut self) -> Result<Flows, KernelError> {
-        let (mut flows, mut unreadable) = (Flows::default(), 0);
-        self.installed
-            .samples(|bytes, data| match sluice_capture::ip_packet(data, bytes) {
+    /// Takes the packets that were sampled since the last call: counts their flows, and tells them to
+    /// the shadow.
+    fn take_samples(&mut self) -> Result<(), KernelError> {
+        let Self {
+            installed,
+            sampled,
+            new_flows,
+            unreadable,
+            shadow,
+            ..
+        } = self;
+        installed.samples(|sample| {
+            let read = sluice_capture::ip_packet(sample.data, sample.ip_bytes);
+            if let Some(shadow) = shadow {
+                shadow.arrive(
+                    sample.now_ns,
+                    Held::arriving(0, sample.bytes, read.as_ref()),
+                );
+            }
+            match read {
                 Some(mut packet) => {
-                    packet.bytes = packet.bytes.saturating_mul(SAMPLED);
-                    flows.add(&packet);
+                    packet.bytes = packet.bytes.saturating_mul(*sampled);
+                    new_flows.add(&packet);
                 }
-                None => unreadable += u64::from(SAMPLED),
-            })?;
-        self.unreadable += unreadable;
-        self.flows.merge(&flows);
-        Ok(flows)
+                None => *unreadable += u64::from(*sampled),
+            }
+        })?;
+        if let Some(shadow) = shadow {
+            shadow.leave_out(installed.unsampled()?);
+        }
+        Ok(())
     }
 
     fn snapshot(&mut self) -> Result<Snapshot, KernelError> {
-        let new_flows = self.new_flows()?;
+        self.take_samples()?;
+        let new_flows = std::mem::take(&mut self.new_flows);
+        self.flows.merge(&new_flows);
         let now = clock_ns().map_err(|failure| KernelError::Missing(failure.0))?;
         let found = self.installed.snapshot(0)?;
         if !found.is_used && !self.has_ended {
@@ -238,6 +295,41 @@ impl InKernel {
     }
 }
 
+impl Shadowed {
+    /// True if arrivals must be looked for now, ns from the daemon's start on.
+    fn is_due(&mut self, now_ns: u64) -> io::Result<bool> {
+        if self.origin_ns.is_none() {
+            let clock_ns = clock_ns().map_err(|failure| io::Error::other(failure.0))?;
+            self.origin_ns = Some(clock_ns - now_ns);
+        }
+        let is_due = now_ns >= self.looked_ns + LOOK_NS;
+        if is_due {
+            self.looked_ns = now_ns;
+        }
+        Ok(is_due)
+    }
+
+    /// Tells a packet that arrived at a time of the kernel's monotonic clock, ns.
+    fn arrive(&mut self, clock_ns: u64, packet: Held) {
+        let origin_ns = self.origin_ns.unwrap_or(clock_ns);
+        // what came before the daemon began, comes as it begins
+        let now_ns = self.reach(clock_ns.saturating_sub(origin_ns));
+        self.feed.arrive(0, now_ns, packet);
+    }
+
+    /// Returns the time up to which all is told, ns: this one, or a later one that was told before.
+    fn reach(&mut self, now_ns: u64) -> u64 {
+        self.told_ns = self.told_ns.max(now_ns);
+        self.told_ns
+    }
+
+    /// Tells how many arrivals the kernel had no room for, since the start.
+    fn leave_out(&mut self, unsampled: u64) {
+        let new = unsampled - std::mem::replace(&mut self.unsampled, unsampled);
+        self.feed.leave_out(new);
+    }
+}
+
 impl DataPlane for InKernel {
     fn source(&self, _link: usize) -> String {
         format!("qdisc {} before {}", self.kind.name(), self.device)
@@ -248,14 +340,21 @@ impl DataPlane for InKernel {
     }
 
     fn due_ns(&self) -> Option<u64> {
-        None
+        let shadow = self.shadow.as_ref();
+        shadow.map(|shadow| shadow.looked_ns + LOOK_NS)
     }
 
-    fn turn(&mut self, _now_ns: impl Fn() -> u64) -> io::Result<bool> {
+    fn turn(&mut self, now_ns: impl Fn() -> u64) -> io::Result<bool> {
+        let now_ns = now_ns();
+        if let Some(shadow) = &mut self.shadow
+            && shadow.is_due(now_ns)?
+        {
+            self.take_samples().map_err(io::Error::other)?;
+        }
         Ok(false)
     }
 
-    fn change(&mut self, _now_ns: u64, settings: &Settings) -> io::Result<Result<(), String>> {
+    fn change(&mut self, now_ns: u64, settings: &Settings) -> io::Result<Result<(), String>> {
         let (old, new) = (&self.settings.forward, &settings.forward);
         if aqm_of(old) != aqm_of(new) {
             return Ok(Err(format!(
@@ -279,6 +378,11 @@ impl DataPlane for InKernel {
             .set(&new.under.aqm, scheduler, &words(settings));
         if done.is_ok() {
             self.settings = settings.clone();
+            self.take_samples().map_err(io::Error::other)?;
+            if let Some(shadow) = &mut self.shadow {
+                let now_ns = shadow.reach(now_ns);
+                shadow.feed.change(now_ns, settings);
+            }
         }
         Ok(done.map_err(|error| error.to_string()))
     }
@@ -287,8 +391,13 @@ impl DataPlane for InKernel {
         self.take_away()
     }
 
-    fn snapshots(&mut self, _now_ns: u64) -> io::Result<Vec<Snapshot>> {
-        Ok(vec![self.snapshot().map_err(io::Error::other)?])
+    fn snapshots(&mut self, now_ns: u64) -> io::Result<Vec<Snapshot>> {
+        let snapshot = self.snapshot().map_err(io::Error::other)?;
+        if let Some(shadow) = &mut self.shadow {
+            let now_ns = shadow.reach(now_ns);
+            shadow.feed.until(now_ns);
+        }
+        Ok(vec![snapshot])
     }
 }
 

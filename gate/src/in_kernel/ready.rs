@@ -16,6 +16,8 @@ use crate::{
     settings::{LinkSettings, Settings},
 };
 
+/// On average one packet of so many is sampled, by which flows are known.
+const SAMPLED: u32 = 32;
 /// Greatest size of a compiled program, bytes.
 const MOST_BYTES: u64 = 1 << 24;
 
@@ -91,7 +93,7 @@ impl Ready {
                 instances: 1,
                 most_packets: words.limit_packets,
                 is_shaped: true,
-                stats: true,
+                sampled: SAMPLED,
                 lanes: scheduler.as_ref().map_or(1, Scheduler::lanes_of),
                 // size of a ring buffer: a power of 2
                 log_bytes: log_megabytes.map_or(0, |count| (count << 20).next_power_of_two()),

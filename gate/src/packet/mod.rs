@@ -6,6 +6,7 @@ pub mod flows;
 
 use std::net::IpAddr;
 
+use sluice_capture::Packet as Read;
 use sluice_ecn::Ecn;
 use sluice_queue::{Packet, hash_of};
 
@@ -30,6 +31,25 @@ pub struct Held {
     pub marked: bool,
     /// What it asked for as it arrived.
     pub class: Class,
+}
+
+impl Held {
+    /// Returns a packet as it arrives; `read` is what its header says, if it can be read.
+    pub fn arriving(id: u32, bytes: u32, read: Option<&Read>) -> Self {
+        let arriving = Self {
+            id,
+            bytes,
+            ..Self::default()
+        };
+        read.map_or(arriving, |packet| Self {
+            flow_hash: packet.flow,
+            hosts: packet.addresses.map(host_hash),
+            ecn: packet.ecn,
+            dscp: packet.dscp,
+            class: Class::of(packet.dscp, packet.ecn),
+            ..arriving
+        })
+    }
 }
 
 /// Returns the hash of a host.

@@ -14,13 +14,7 @@ use sluice_random::stream;
 
 use crate::{
     backends::{Backend, Fate, Incoming},
-    packet::{
-        Held,
-        class::{ByClass, Class},
-        ecn::set_ce,
-        flows::Flows,
-        host_hash,
-    },
+    packet::{Held, class::ByClass, ecn::set_ce, flows::Flows},
     router::{
         data_plane::DataPlane,
         link::{Link, Outlet, held},
@@ -246,7 +240,7 @@ impl<B: Backend> DataPlane for Router<B> {
 }
 
 impl RunningLink {
-    /// Takes a packet; returns it as it arrived.
+    /// Takes a packet; returns it as it arrived, also if it cannot be marked here.
     fn arrive(&mut self, now_ns: u64, incoming: Incoming<'_>) -> Held {
         let Incoming {
             id, bytes, data, ..
@@ -257,26 +251,15 @@ impl RunningLink {
             None => self.live.unreadable += 1,
         }
         let whole = data.len() == bytes as usize && self.link.settings().ecn();
-        let ecn = read
-            .filter(|_| whole)
-            .map_or(Ecn::NotEct, |packet| packet.ecn);
-        if ecn.is_capable() {
+        let arrived = Held::arriving(id, bytes, read.as_ref());
+        let mut packet = arrived;
+        if !whole {
+            packet.ecn = Ecn::NotEct;
+        } else if packet.ecn.is_capable() {
             self.payloads.insert(id, data.to_vec());
         }
-        let packet = Held {
-            id,
-            bytes,
-            flow_hash: read.map_or(0, |packet| packet.flow),
-            hosts: read.map_or([0, 0], |packet| packet.addresses.map(host_hash)),
-            ecn,
-            dscp: read.map_or(0, |packet| packet.dscp),
-            marked: false,
-            class: read.map_or(Class::default(), |packet| {
-                Class::of(packet.dscp, packet.ecn)
-            }),
-        };
         self.link.arrive(now_ns, packet, &mut self.outcome);
-        packet
+        arrived
     }
 }
 
@@ -364,6 +347,35 @@ mod tests {
         let snapshots = router.snapshots(1_000_001).unwrap();
         assert_eq!(snapshots[0].live.released, 1);
         assert_eq!(router.backend.decided, [7]);
+    }
+
+    #[test]
+    fn another_discipline_may_mark_where_the_links_own_does_not() {
+        let settings = Settings::read(&LinkOptions {
+            aqm: Some("drop_tail".into()),
+            rate: Some("12e6".into()),
+            ..LinkOptions::default()
+        });
+        let backend = One {
+            file: std::fs::File::open("/dev/null").unwrap(),
+            waiting: false,
+            decided: Vec::new(),
+        };
+        let mut router = Router::new(backend, &settings.unwrap(), Fate::Drop).unwrap();
+        // IPv4 with ECT(0), UDP
+        let mut data = [0; 28];
+        (data[0], data[1], data[3], data[9]) = (0x45, 0b10, 28, 17);
+        let arrived = router.ports[0].arrive(
+            0,
+            Incoming {
+                link: 0,
+                id: 1,
+                bytes: 28,
+                data: &data,
+            },
+        );
+        assert_eq!(arrived.ecn, Ecn::Ect0);
+        assert!(router.ports[0].payloads.is_empty());
     }
 
     #[test]
