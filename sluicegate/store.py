@@ -20,8 +20,10 @@ from typing import Any, TypeVar
 import platformdirs
 
 from sluicegate import _engine
+from sluicegate.errors import SluiceError
 from sluicegate.files import disk_of, make_folder, write_whole
 from sluicegate.record import Record
+from sluicegate.room import make_room, touch
 from sluicegate.seal import DamagedError, check
 
 R = TypeVar("R", bound=Record)
@@ -146,9 +148,11 @@ def find(name: str, kind: type[R]) -> R | None:
     if not _used.get():
         return None
     try:
-        return kind.read(_path(name), name)
+        found = kind.read(_path(name), name)
     except (OSError, DamagedError):  # it can be made again
         return None
+    touch(_path(name))
+    return found
 
 
 def keep(record: Record) -> None:
@@ -167,17 +171,19 @@ def keep(record: Record) -> None:
         record.write(_path(record.identity), sync=sync)
         if sync:
             _synced_s = now_s
+        make_room(_path(record.identity))
     except OSError as error:
-        _refuse(error)
+        _tell(
+            f"{folder()}, on the disk mounted at {disk_of(folder())}: {error.strerror}: finished "
+            "runs are not kept there, and will be made again when they are needed; "
+            "SLUICE_RUNS=FOLDER chooses another folder"
+        )
+    except SluiceError as error:
+        _tell(str(error))
 
 
-def _refuse(error: OSError) -> None:
-    """Tell why a run is not kept, once for each reason."""
-    told = (
-        f"{folder()}, on the disk mounted at {disk_of(folder())}: {error.strerror}: finished runs "
-        "are not kept there, and will be made again when they are needed; SLUICE_RUNS=FOLDER "
-        "chooses another folder"
-    )
+def _tell(told: str) -> None:
+    """Tell why runs are not kept as asked, once for each reason."""
     collected = _refusals.get()
     if collected is None:
         warnings.warn(told, stacklevel=1)
@@ -214,11 +220,13 @@ def find_page(mark: str) -> str | None:
         check(html, mark)
     except (OSError, EOFError, zlib.error, DamagedError):
         return None
+    touch(_page(mark))
     return html.decode()
 
 
 def keep_page(mark: str, html: str) -> None:
     """Keep a drawn page, sealed as of its mark, if the folder can be written."""
-    with suppress(OSError):
+    with suppress(OSError, SluiceError):
         make_folder(folder())
         write_whole(_page(mark), gzip.compress(html.encode(), compresslevel=1), sync=False)
+        make_room(_page(mark))

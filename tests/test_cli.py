@@ -337,11 +337,11 @@ def test_a_comparison_continues_after_ctrl_c(folder, tmp_path, monkeypatch, caps
     assert "drop_tail" in (folder / "sluice-report" / "report.html").read_text()
     finished = records(folder)[0]
     assert (finished["discipline"], finished["done"]) == ("drop_tail", 1)
-    kept = {path: path.stat().st_mtime_ns for path in stopped.iterdir()}
+    kept = {path: path.stat().st_ino for path in stopped.iterdir()}
 
     monkeypatch.setenv("SLUICE_RUNS", str(stopped))
     run(capsys, *LONG)
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert {path: path.stat().st_ino for path in kept} == kept
     resumed = records(folder)
     assert len(resumed) == 3
 

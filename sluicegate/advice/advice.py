@@ -24,6 +24,7 @@ from sluicegate.advice.settings import FAMILIES, Setting, baseline, left_out, se
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure, paired, student
 from sluicegate.files import make_folder, write_whole
+from sluicegate.room import touch
 from sluicegate.seal import SLOT, DamagedError, check, sealed
 from sluicegate.sweeps.workers import here_or_beside
 from sluicegate.threads import check_threads
@@ -273,6 +274,7 @@ def _find(name: str, runs: Runs) -> list[Setting] | None:
         check(text, name)
     except (OSError, DamagedError):  # it can be computed again
         return None
+    touch(_path(name))
     content = json.loads(text)
     measured: dict[Key, list[float | None]] = {
         (Setting(*setting), place, seed): values

@@ -128,14 +128,14 @@ class PortRecord:
         }
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        """Everything that is a table, by name."""
+        """Everything that is a table, by name; see `Record.frames`."""
         distributions = distribution_frame(
             queue=self.queue_distribution,
             sojourn=self.sojourn_distribution,
             delay=self.delay_distribution,
             time_bin=self.time_bin_s,
         )
-        return {"distributions": distributions, "series": self.series}
+        return {"distributions": distributions.drop("at"), "series": self.series}
 
     @classmethod
     def of(cls, summary: dict[str, Any], frames: Frames) -> PortRecord:
