@@ -312,7 +312,7 @@ def test_a_killed_shell_loses_at_most_the_runs_in_flight(made, tmp_path):
 
 
 def _kept():
-    """Return the finished runs of the store with the inode of each, another one if it is written again."""
+    """Return the finished runs of the store with their inodes: a run written again has another."""
     there = store.folder().glob("*.zip")
     return {path.stem: path.stat().st_ino for path in there}
 
