@@ -66,7 +66,7 @@ _SOURCES = [*_GEOMETRIC, "two classes", "a recording"]
 
 
 def disciplines() -> list[sg.Discipline]:
-    """Every AQM of the registry; a coupled discipline judges lanes, and is none."""
+    """Every AQM of the registry; coupled disciplines judge lanes, not one queue."""
     names = [name for name, aqm in sg.aqms().items() if not aqm.coupled]
     return [sg.Discipline(aqm=name, params=_PARAMS.get(name, {}), label=name) for name in names]
 

@@ -75,6 +75,13 @@ def test_a_tcp_flow_of_limited_rate_gets_it_and_is_no_unfair_one():
     assert record["fairness"].value > 0.99
 
 
+def test_a_tcp_flow_of_limited_rate_that_would_start_after_its_end_sends_nothing():
+    late = {"kind": "tcp", "label": "late", "count": 50, "spread_s": 10.0, "stop_s": 0.001}
+    for limit in ({}, {"rate_bps": 100e3}):
+        record = network.simulate(one_link(ENDS | late | limit))
+        assert record.ports[0].series["arrivals"].max() == 0
+
+
 @pytest.mark.parametrize(
     ("flows", "reason"),
     [
@@ -82,6 +89,7 @@ def test_a_tcp_flow_of_limited_rate_gets_it_and_is_no_unfair_one():
         (VIDEO | {"rates_bps": [2e6, 1e6]}, "each of rates_bps must exceed the one before"),
         (VIDEO | {"rates_bps": []}, "rates_bps"),
         (VIDEO | {"buffer_s": 1.5}, "buffer_s = 1.5 must be at least two segments"),
+        (VIDEO | {"spread_s": 10.0, "stop_s": 1.0}, "start_s \\+ spread_s = 10 must not exceed"),
         (ENDS | {"kind": "tcp", "rate_bps": 1e14}, "a packet a nanosecond"),
     ],
 )

@@ -101,15 +101,21 @@ def test_right_answers_are_right_and_others_are_not(worked: Worked, tmp_path: Pa
 
 
 def test_a_class_is_graded_into_one_table(
-    worked: Worked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    worked: Worked,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setitem(lessons.LESSONS, "bufferbloat", short(LESSONS["bufferbloat"]))
-    files = [tmp_path / "one.toml", tmp_path / "two.toml"]
+    files = [tmp_path / "one.toml", tmp_path / "bad.toml", tmp_path / "two.toml"]
     files[0].write_text(filled(worked, 1.0))
-    files[1].write_text(template(worked))
+    files[1].write_text('lesson = "bufferbloat"\n[answers]\nping = 3')
+    files[2].write_text(template(worked))
     marks = tmp_path / "marks.csv"
     graded = [word for file in files for word in ("--grade", str(file))]
-    assert main(["lesson", "bufferbloat", *graded, "--csv", str(marks)]) == 0
+    assert main(["lesson", "bufferbloat", *graded, "--csv", str(marks)]) == 1
+    # the others are graded all the same
+    assert "bad.toml: answers.ping is not asked" in capsys.readouterr().err
     table = pl.read_csv(marks)
     assert table["student"].unique().to_list() == [17]
     right = table.group_by("file", maintain_order=True).agg(pl.sum("right"))["right"]
@@ -130,6 +136,7 @@ def test_a_class_is_graded_into_one_table(
         ('lesson = "bufferbloat"\n[answers]\nping_small_ms = "3"', "must be a number"),
         ('lesson = "bufferbloat"\n[answers]\nping_small_ms = nan', "must be a number"),
         ('lesson = "bufferbloat"\n[answers]\nping_small_ms = true', "must be a number"),
+        (f'lesson = "bufferbloat"\n[answers]\nping_small_ms = {"9" * 400}', "must be a number"),
     ],
 )
 def test_a_wrong_file_is_told(worked: Worked, tmp_path: Path, text: str, why: str) -> None:
@@ -155,6 +162,8 @@ def test_wrong_words_on_the_command_line_are_told(
     kept, above = tmp_path / "kept", tmp_path / "above.toml"
     kept.mkdir()
     (kept / "answers.toml").write_text('lesson = "red"\nstudent = 17')
+    true = tmp_path / "true.toml"
+    true.write_text('lesson = "red"\nstudent = true')
     above.write_text('lesson = "red"\nloss_times = 4')
     for words, code, why in [
         (["tcp"], 2, "tcp is no lesson; there are bufferbloat, red, l4s"),
@@ -163,6 +172,13 @@ def test_wrong_words_on_the_command_line_are_told(
         (["red", "--student", "3", "--out", str(kept)], 1, "answers variant of student 17, not"),
         (["red", "--student", "3", "--grade", str(kept / "answers.toml")], 1, "of student 17, not"),
         (["red", "--grade", str(above)], 1, "loss_times must stand below [answers]"),
+        (["red", "--grade", str(true)], 1, "student = True must be a whole number"),
+        (
+            ["l4s", "--student", "17", "--out", str(kept)],
+            1,
+            "the lesson red, not l4s: take another",
+        ),
+        (["red", "--grade", str(kept), "--csv", str(tmp_path / "no/x.csv")], 2, "is not a folder"),
         ([], 2, "bufferbloat|red|l4s"),
         (["red", "--grade", str(bad)], 1, "student = -1 must be a whole number from 0 on"),
         (["red", "--grade", str(tmp_path / "none.toml")], 1, "No such file"),

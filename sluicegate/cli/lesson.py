@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from sluicegate.cli.progress import progress
 from sluicegate.cli.screen import console
-from sluicegate.errors import SluiceError, UsageError
+from sluicegate.errors import InterruptError, SluiceError, UsageError
 from sluicegate.extras import require
 from sluicegate.files import make_folder, write_whole
 from sluicegate.report.numbers import number_text
@@ -95,7 +95,7 @@ def lesson(
     if csv is not None:
         raise UsageError("--csv needs --grade: it writes the results")
     folder = out or Path(name if student is None else f"{name}-{student}")
-    _refuse_other_variant(folder / _ANSWERS, student)
+    _refuse_other_answers(folder / _ANSWERS, name, student)
     _write(_work(chosen, student), folder, answers=answers)
 
 
@@ -106,11 +106,15 @@ def _work(chosen: Lesson, student: int | None) -> Worked:
         return lessons.work(chosen, student, watch)
 
 
-def _refuse_other_variant(file: Path, student: int | None) -> None:
-    """Keep a page and a file of answers of two variants out of one folder."""
+def _refuse_other_answers(file: Path, name: str, student: int | None) -> None:
+    """Keep a page and answers of two lessons, or of two variants, out of one folder."""
     from sluicegate import lessons
 
-    if file.exists() and (found := lessons.student_of(file)) != student:
+    if not file.exists():
+        return
+    if (lesson := lessons.lesson_of(file)) not in (None, name):
+        raise SluiceError(f"{file} answers the lesson {lesson}, not {name}: take another --out")
+    if (found := lessons.student_of(file)) != student:
         raise SluiceError(
             f"{file} answers {lessons.whose(found)}, not {lessons.whose(student)}: take another "
             "--out"
@@ -141,22 +145,17 @@ def _write(worked: Worked, out: Path, *, answers: bool) -> None:
 
 
 def _grade(chosen: Lesson, files: Sequence[Path], student: int | None, table: Path | None) -> None:
-    from sluicegate import lessons
-
-    rows = []
+    """Grade all files; those that cannot be graded are told of at the end."""
+    if table is not None and not table.parent.is_dir():
+        raise UsageError(f"--csv: {table.parent} is not a folder")
+    rows, wrong = [], []
     for file in files:
-        found = lessons.student_of(file)
-        if student is not None and found != student:
-            raise SluiceError(
-                f"{file} answers {lessons.whose(found)}, not {lessons.whose(student)}"
-            )
-        worked = _work(chosen, found)
-        graded = lessons.grade(worked, file)
-        _print_grades(worked, file, graded)
-        rows += [
-            [str(file), chosen.name, found, each.question.name, each.given, each.right]
-            for each in graded
-        ]
+        try:
+            rows += _rows(chosen, file, student)
+        except InterruptError:
+            raise
+        except (OSError, SluiceError) as error:
+            wrong.append(str(error))
     if table is not None:
         text = io.StringIO()
         written = writer(text, lineterminator="\n")
@@ -164,6 +163,24 @@ def _grade(chosen: Lesson, files: Sequence[Path], student: int | None, table: Pa
         written.writerows(rows)
         write_whole(table, text.getvalue())
         console().print(f"results: {escape(str(table))}", soft_wrap=True)
+    if wrong:
+        raise SluiceError("\n".join(wrong))
+
+
+def _rows(chosen: Lesson, file: Path, student: int | None) -> list[list[object]]:
+    """Grade a file, print its grades, and return them as rows of the table."""
+    from sluicegate import lessons
+
+    found = lessons.student_of(file)
+    if student is not None and found != student:
+        raise SluiceError(f"{file} answers {lessons.whose(found)}, not {lessons.whose(student)}")
+    worked = _work(chosen, found)
+    graded = lessons.grade(worked, file)
+    _print_grades(worked, file, graded)
+    return [
+        [str(file), chosen.name, found, each.question.name, each.given, each.right]
+        for each in graded
+    ]
 
 
 def _print_grades(worked: Worked, file: Path, graded: Sequence[Graded]) -> None:

@@ -7,7 +7,7 @@ which are measured or computed there, and its figures.
 from __future__ import annotations
 
 from sluicegate.lessons import bufferbloat, l4s, red
-from sluicegate.lessons.grade import Graded, grade, student_of, template
+from sluicegate.lessons.grade import Graded, grade, lesson_of, student_of, template
 from sluicegate.lessons.lesson import Lesson, Question, Worked, whose, work
 from sluicegate.lessons.page import lesson_page
 
@@ -20,6 +20,7 @@ __all__ = [
     "Question",
     "Worked",
     "grade",
+    "lesson_of",
     "lesson_page",
     "student_of",
     "template",

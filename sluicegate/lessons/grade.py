@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from sluicegate.errors import SluiceError
 from sluicegate.lessons.lesson import Question, Worked
 
 _KEYS = ("lesson", "student", "answers")
+_MOST = 1e100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,9 +71,20 @@ def student_of(path: Path) -> int | None:
         OSError, SluiceError: As for `grade`.
     """
     student = _read(path).get("student")
-    if student is not None and (not isinstance(student, int) or student < 0):
+    if student is None:
+        return None
+    if isinstance(student, bool) or not isinstance(student, int) or student < 0:
         raise SluiceError(f"{path}: student = {student!r} must be a whole number from 0 on")
     return student
+
+
+def lesson_of(path: Path) -> object:
+    """What a file of answers says of its lesson; None if it says nothing.
+
+    Raises:
+        OSError, SluiceError: As for `grade`.
+    """
+    return _read(path).get("lesson")
 
 
 def _read(path: Path) -> dict[str, object]:
@@ -102,10 +113,11 @@ def _answers(worked: Worked, path: Path) -> dict[str, float]:
     for name, value in answers.items():
         if name not in asked:
             raise SluiceError(f"{path}: answers.{name} is not asked; there are {', '.join(asked)}")
+        # a whole number of TOML has no bound, one of Python's float has
         if (
             isinstance(value, bool)
             or not isinstance(value, int | float)
-            or not math.isfinite(value)
+            or not -_MOST < value < _MOST
         ):
-            raise SluiceError(f"{path}: answers.{name} = {value!r} must be a number")
+            raise SluiceError(f"{path}: answers.{name} = {str(value)[:40]} must be a number")
     return {name: float(value) for name, value in answers.items()}

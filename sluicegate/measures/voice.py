@@ -34,7 +34,10 @@ def rating(delay_s: float, loss_ratio: float, bpl: float = BPL) -> float:
 
 
 def mean_opinion(r: float) -> float:
-    """The mean opinion score of a rating, from 1 to 4.5 (ITU-T G.107, annex B)."""
+    """The mean opinion score of a rating (ITU-T G.107, annex B).
+
+    It is from 1 to 4.5, but for ratings below 6.5, where the formula gives 0.99 to 1.
+    """
     if r < 0:
         return 1.0
     return 4.5 if r > 100 else 1 + 0.035 * r + r * (r - 60) * (100 - r) * 7e-6

@@ -465,8 +465,8 @@ class VideoFlows(FlowsBase):
         segment_s: Time that a segment plays. [s; 1e-09 to 1e+08; default 4]
         buffer_s: Time that a full buffer plays: at least two segments. [s; 1e-09 to 1e+08; default
             60]
-        spread_s: Starts are uniform over this time; no segment is asked for after `stop_s`. [s; 0
-            to 1e+08; default 0]
+        spread_s: Starts are uniform over this time, which ends by `stop_s`; no segment is asked for
+            after it. [s; 0 to 1e+08; default 0]
     """
 
     kind: ClassVar[Literal["video"]] = "video"
@@ -700,7 +700,7 @@ class DocsisLink(Table):
         rate_bps: What the modem may send. [bits/s; 1,000 to 1e+14; default 1e+07]
         channel_bps: Rate of the channel: 6.4 MHz with 64-QAM by default. [bits/s; 1,000 to 1e+14;
             default 3.072e+07]
-        map_s: Length of an interval. [s; 1e-09 to 1e+08; default 0.002]
+        map_s: Length of an interval. [s; 1e-05 to 1e+08; default 0.002]
         grant_s: Time from a request to its grant. [s; above 0, at most 10; default 0.004]
     """
 

@@ -80,15 +80,20 @@ impl Aggregate {
     pub fn last_part(&mut self, of: &Wifi, clock: Clock, start: Ticks, bytes: u32) -> LastPart {
         let bytes = on_air(bytes);
         let follows = start <= self.end && self.packets > 0;
+        // the air is free again once the last aggregate is acknowledged
+        let free = match self.packets {
+            0 => start,
+            _ => (self.end).saturating_add(clock.rounded(ACKNOWLEDGED_S, clock.spare(self.end))),
+        };
         let all = self.bytes + bytes;
         let has_room =
             self.packets < MOST_PACKETS && all <= MOST_BYTES && of.seconds(all) <= MOST_S;
         let from = if follows && has_room {
             start
         } else {
-            let others_s = f64::from(of.others) * of.turn_s(of.full());
-            let before_s = if follows { ACKNOWLEDGED_S } else { 0.0 } + others_s + ACCESS_S;
+            let before_s = f64::from(of.others) * of.turn_s(of.full()) + ACCESS_S;
             (self.packets, self.bytes) = (0, 0);
+            let start = start.max(free);
             start.saturating_add(clock.rounded(before_s, clock.spare(start)))
         };
         self.packets += 1;
@@ -152,6 +157,25 @@ mod tests {
         for (found, wanted) in ends_us.into_iter().zip(wanted) {
             assert!((found - wanted).abs() < 0.01, "{found} {wanted}");
         }
+    }
+
+    /// An acknowledgement takes its airtime, however soon after it the next packet comes.
+    #[test]
+    fn no_packet_is_sent_earlier_for_coming_later() {
+        let clock = Clock::endless();
+        let ends_ns = [0, 1, 1_000, 47_000, 48_000, 49_000].map(|late_ns| {
+            let (mut link, _) = link(7_200_000, 0);
+            for _ in 0..2 {
+                link.send(clock, 0, 1500);
+            }
+            let now = clock.ticks(clock.ns(link.free()) + late_ns);
+            link.send(clock, now, 1500);
+            clock.ns(link.free())
+        });
+        assert!(ends_ns.is_sorted(), "{ends_ns:?}");
+        // the 48 us of the acknowledgement pass in any case
+        assert!(ends_ns[4] - ends_ns[0] <= 2, "{ends_ns:?}");
+        assert!(ends_ns[5] - ends_ns[4] >= 999, "{ends_ns:?}");
     }
 
     #[test]

@@ -260,7 +260,10 @@ impl Endpoints {
         let writer = Writer::new(gap_ns, flow.packets, flow.stop_ns);
         let application = Application::Writer(writer);
         self.applications.add(number..number + 1, application);
-        agenda.add(clock.ticks(flow.start_ns), Task::Supply(number));
+        // none is sent from `stop_ns` on
+        if flow.start_ns < flow.stop_ns {
+            agenda.add(clock.ticks(flow.start_ns), Task::Supply(number));
+        }
     }
 
     /// Returns the timer of a receiver.

@@ -21,6 +21,8 @@ pub struct Buffer<P, A, S: Schedule> {
     pub aqms: S::Lanes<A>,
     pub schedule: S,
     pub verdicts: [u64; Verdict::COUNT],
+    /// Between two ticks: only parameters change it.
+    pub tick_interval_ns: Option<u64>,
 }
 
 impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
@@ -36,6 +38,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
             limit_bytes: discipline.limit_bytes.unwrap_or(u64::MAX),
             victim: discipline.victim,
             lanes: schedule.lanes(|number| lane(number, schedule.wants(aqms.as_ref(), number))),
+            tick_interval_ns: schedule.tick_interval_ns(aqms.as_ref()),
             aqms,
             schedule,
             verdicts: [0; Verdict::COUNT],
@@ -73,6 +76,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
                 self.rejoin(now_ns, number, waiting, others_bytes + own_bytes);
             }
         }
+        self.tick_interval_ns = self.schedule.tick_interval_ns(self.aqms.as_ref());
     }
 
     /// Adds a packet to a lane in which, or in another, it has waited under another AQM.
@@ -143,7 +147,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
 
     pub fn tick(&mut self, now_ns: u64, observer: &mut impl Observer<P>) {
         let aqms = self.aqms.as_mut();
-        let common_ns = self.schedule.tick_interval_ns(aqms).unwrap_or(0);
+        let common_ns = self.tick_interval_ns.unwrap_or(0);
         for (number, lane) in self.lanes.as_mut().iter_mut().enumerate() {
             lane.show_tick(now_ns);
             if (self.schedule).tick(aqms, common_ns, number, lane.view()) {

@@ -160,7 +160,7 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
 
     /// Returns the time between two calls of [`Queue::tick`], ns; `None`: it is never called.
     pub fn tick_interval_ns(&self) -> Option<u64> {
-        with_buffer!(&self.0, buffer => buffer.schedule.tick_interval_ns(buffer.aqms.as_ref()))
+        with_buffer!(&self.0, buffer => buffer.tick_interval_ns)
     }
 
     /// Calls `tick` of every AQM.

@@ -172,6 +172,10 @@ impl Ticks {
     /// another interval, begins an interval at the tick before.
     fn is_due(&mut self, lane: usize, interval_ns: u64, common_ns: u64, now_ns: u64) -> bool {
         if interval_ns == common_ns {
+            // another interval begins anew, whenever it was known before
+            if let Some(of_lane) = self.of_lanes.get_mut(lane) {
+                *of_lane = (0, 0);
+            }
             return true;
         }
         if self.of_lanes.len() <= lane {
@@ -355,5 +359,22 @@ impl Schedule for Several {
 
     fn probability(&self) -> Option<f64> {
         self.scheduler.probability()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ticks;
+
+    #[test]
+    fn an_interval_that_was_the_common_one_for_a_while_begins_anew() {
+        let mut ticks = Ticks::default();
+        let mut due = |times: std::ops::RangeInclusive<u64>, common: u64| -> Vec<u64> {
+            let at = times.filter(|now| now % common == 0);
+            at.filter(|now| ticks.is_due(0, 15, common, *now)).collect()
+        };
+        assert_eq!(due(1..=45, 5), [15, 30, 45]);
+        assert_eq!(due(46..=1005, 15).len(), 64);
+        assert_eq!(due(1006..=1050, 5), [1020, 1035, 1050]);
     }
 }

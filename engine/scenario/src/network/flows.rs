@@ -222,13 +222,22 @@ table! {
         segment_s: f64 = 4.0, DURATION;
         /// Time that a full buffer plays: at least two segments.
         buffer_s: f64 = 60.0, DURATION;
-        /// Starts are uniform over this time; no segment is asked for after `stop_s`.
+        /// Starts are uniform over this time, which ends by `stop_s`; no segment is asked for after it.
         spread_s: f64 = 0.0, TIME;
     }
 }
 
 impl VideoFlows {
     fn playable(&self, reader: &mut Reader) {
+        if let Some(stop_s) = self.shared.stop_s
+            && self.shared.start_s + self.spread_s > stop_s
+        {
+            reader.say(format!(
+                "start_s + spread_s = {} must not exceed stop_s = {} (s)",
+                rounded(self.shared.start_s + self.spread_s),
+                rounded(stop_s)
+            ));
+        }
         if !self.rates_bps.windows(2).all(|two| two[0] < two[1]) {
             reader.say("each of rates_bps must exceed the one before");
         }

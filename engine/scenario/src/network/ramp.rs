@@ -35,26 +35,22 @@ impl Ramp {
     /// # Errors
     /// If the times of the points do not rise, if the last rate is 0, or if there are too many steps.
     pub(super) fn service(&self) -> Result<Service, String> {
-        let points = || {
-            self.points.iter().map(|point| Step {
-                from_ns: ns(point.time_s),
-                rate_bps: point.rate_bps.round_ties_even() as u64,
-            })
-        };
-        // the same rules as for steps
-        Service::steps(points().collect())?;
-        let (first, last) = (points().next(), points().next_back());
-        let (Some(first), Some(last)) = (first, last) else {
-            return Err("there must be at least two points".into());
-        };
-        let most = (last.from_ns - first.from_ns) / EVERY_NS + self.points.len() as u64;
+        let points = self.points.iter().map(|point| Step {
+            from_ns: ns(point.time_s),
+            rate_bps: point.rate_bps.round_ties_even() as u64,
+        });
+        let points: Vec<Step> = points.collect();
+        // the same rules as for steps, which refuse an empty list
+        Service::steps(points.clone())?;
+        let last = points[points.len() - 1];
+        let most = (last.from_ns - points[0].from_ns) / EVERY_NS + points.len() as u64;
         if most > MOST_STEPS as u64 {
             return Err(format!(
                 "it must have at most {MOST_STEPS} steps of 10 ms, not {most}"
             ));
         }
-        let pairs = points().zip(points().skip(1));
-        let steps = pairs.flat_map(|(from, to)| between(from, to)).chain([last]);
+        let pairs = points.windows(2);
+        let steps = pairs.flat_map(|two| between(two[0], two[1])).chain([last]);
         Service::steps(steps.collect())
     }
 }

@@ -5,7 +5,6 @@ use sluice_link::{Docsis, Service, Step, Wifi};
 use crate::{
     limits::{Limits, above, at_least},
     network::{
-        distribution,
         lte::Lte,
         ramp::Ramp,
         rate_file::{MOST_STEPS, Varying},
@@ -94,7 +93,7 @@ table! {
         /// Rate of the channel: 6.4 MHz with 64-QAM by default.
         channel_bps: f64 = 30.72e6, MOVING;
         /// Length of an interval.
-        map_s: f64 = 0.002, distribution::DURATION;
+        map_s: f64 = 0.002, at_least(1e-5).at_most(1e8).unit("s");
         /// Time from a request to its grant.
         grant_s: f64 = 0.004, above(0.0).at_most(10.0).unit("s");
     }
@@ -104,12 +103,9 @@ impl DocsisLink {
     fn sensible(&self, reader: &mut Reader) {
         if self.channel_bps < self.rate_bps {
             reader.say(format!(
-                "channel_bps = {} must not be below rate_bps = {}",
+                "channel_bps = {} must not be below rate_bps = {} (bits/s)",
                 self.channel_bps, self.rate_bps
             ));
-        }
-        if self.map_s < 1e-5 {
-            reader.say(format!("map_s = {} must be at least 0.00001 s", self.map_s));
         }
     }
 }

@@ -190,9 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_flow_gets_its_share() {
-        // after a slowdown the base delay is that of the empty path: a queue of 200 ms that others
-        // keep from the start on is not seen as one, but as soon as they leave, it is
+    fn a_delay_far_beyond_the_target_leaves_the_least_window() {
         let mut path = path();
         path.run(20 * SECOND);
         path.delay_ns += 200 * MS;
