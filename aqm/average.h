@@ -39,7 +39,7 @@ struct average_state {
 static inline void average_ewma(struct average_state *s, const struct average_config *c,
 				s64 queue)
 {
-	s->average[0] += fixed_mul(c->w, queue - s->average[0]);
+	s->average[0] += fixed_share(queue - s->average[0], c->w);
 }
 
 static inline void average_difference(struct average_state *s,
@@ -106,7 +106,7 @@ static inline s64 average_update(struct average_state *s, const struct average_c
 static inline void average_idle(struct average_state *s, const struct average_config *c,
 				u64 m)
 {
-	s->average[0] = fixed_mul(s->average[0], fixed_pow(FIXED_ONE - c->w, m));
+	s->average[0] = fixed_share(s->average[0], fixed_pow(FIXED_ONE - c->w, m));
 	if (c->filter == AVERAGE_LPF_ODA && average_is_over(s, c, 0))
 		s->average[0] >>= 1;
 }

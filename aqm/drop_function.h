@@ -56,7 +56,7 @@ static inline s64 drop_function_gentle(const struct drop_function_config *c, s64
 {
 	s64 v = fixed_ratio(average - c->max_th, &c->max_th_divisor);
 
-	return c->max_p + fixed_mul(FIXED_ONE - c->max_p, v);
+	return c->max_p + fixed_share(FIXED_ONE - c->max_p, v);
 }
 
 static inline s64 drop_function_inside(const struct drop_function_config *c, s64 average)
@@ -69,7 +69,7 @@ static inline s64 drop_function_inside(const struct drop_function_config *c, s64
 	case DROP_FUNCTION_CUBIC:
 		return drop_function_cubic(c, u);
 	default:
-		return fixed_mul(c->max_p, u);
+		return fixed_share(c->max_p, u);
 	}
 }
 

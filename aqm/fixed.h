@@ -100,6 +100,23 @@ static inline s64 fixed_mul(s64 a, s64 b)
 #endif
 }
 
+/*
+ * fixed_mul(a, ratio) for 0 <= ratio <= 1, with half of the multiplications where there are no
+ * 128-bit integers: the product is no larger than a, so nothing saturates.
+ */
+static inline s64 fixed_share(s64 a, s64 ratio)
+{
+#if FIXED_NATIVE
+	return (s64)(((__int128)a * ratio + (1LL << 31)) >> 32);
+#else
+	u64 negative = (u64)(a >> 63), m = ((u64)a ^ negative) - negative;
+	u64 rounding = (1ULL << 31) + negative;
+	u64 share = (m >> 32) * (u64)ratio + (((u32)m * (u64)ratio + rounding) >> 32);
+
+	return (s64)((share ^ negative) - negative);
+#endif
+}
+
 /* Returns the number of zeros above the highest bit that is set; a != 0. */
 static inline u32 fixed_leading_zeros(u64 a)
 {

@@ -138,7 +138,7 @@ static inline void gred_decay(struct gred_state *state, const struct gred_config
 	for (place = 0; place < GRED_LEVELS; place++) {
 		s64 *average = &state->levels[place].average.average[0];
 
-		*average = fixed_mul(*average, share);
+		*average = fixed_share(*average, share);
 	}
 }
 

@@ -4,6 +4,7 @@
 s64 add(s64 a, s64 b) { return fixed_add(a, b); }
 s64 sub(s64 a, s64 b) { return fixed_sub(a, b); }
 s64 mul(s64 a, s64 b) { return fixed_mul(a, b); }
+s64 share(s64 a, s64 ratio) { return fixed_share(a, ratio); }
 s64 quotient(s64 a, s64 b) { return fixed_div(a, b); }
 s64 power(s64 base, u64 n) { return fixed_pow(base, n); }
 

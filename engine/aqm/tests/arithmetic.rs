@@ -170,6 +170,11 @@ proptest! {
     }
 
     #[test]
+    fn shares_are_the_products(a in word(), ratio in share()) {
+        prop_assert_eq!(both("share", a, ratio), both("mul", a, ratio));
+    }
+
+    #[test]
     fn quotients_round_to_the_nearest_step(a in word(), b in word()) {
         let expected = match (a, b) {
             (0, 0) => 0,
