@@ -43,7 +43,8 @@ def asked(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SLUICE_RUNS", str(folder / "runs"))
         words = ["advise", "--upload", "2M", "--download", "20M", *ASKED, *SMALL]
-        assert main([*words, "--out", str(folder), "--json", str(folder / "home.json")]) == 0
+        files = ["--json", str(folder / "home.json"), "--figure", str(folder / "home.svg")]
+        assert main([*words, "--out", str(folder), *files]) == 0
     return folder, json.loads((folder / "home.json").read_text())
 
 
@@ -63,6 +64,18 @@ def test_both_directions_are_answered(asked, root):
     assert all(row["family"] == "fq_codel" for row in rows(asked))
     schema = root / "docs" / "reference" / "outputs" / "advices.schema.json"
     jsonschema.validate(written, json.loads(schema.read_text()))
+
+
+def test_the_picture_of_before_and_after_is_a_file(asked, capsys):
+    picture = (asked[0] / "home.svg").read_text()
+    # text stays text
+    assert all(f">{each}<" in picture for each in ("before", "after", "p99 sojourn (ms)"))
+    for each in asked[1]["directions"]:
+        direction = each["question"]["direction"]
+        assert picture.count(f">{direction}: ") == len(each["scenarios"]) > 1
+    words = ["advise", "--rate", "2M", *ASKED, "--figure", "home.gif"]
+    assert main(words) == 1
+    assert "home.gif must end in .pdf, .svg, .png" in capsys.readouterr().err
 
 
 def test_the_buffer_of_today_was_simulated(asked):

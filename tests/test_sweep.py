@@ -184,7 +184,7 @@ def test_pictures(made, tmp_path):
         "trade.svg": {"y": "sojourn_p99", "x": "utilization", "where": {"red.max_p": 0.1}},
         "map.png": {"y": "red.max_p", "x": "arrivals.rate", "colour": "loss_ratio"},
     }.items():
-        from sluicegate.sweeps.figures import save
+        from sluicegate.report.figure_file import save
 
         figure = made.figure(**options)
         assert figure.get_size_inches()[0] == 3.5
@@ -369,7 +369,10 @@ def test_a_dask_cluster_makes_the_same(made, tmp_path):
         ({"disciplines.2.label": ["a"]}, "there are 2 disciplines, counted from 0"),
         ({"disciplines.0": [1]}, "disciplines.0 must be a field of one discipline, such as"),
         ({"disciplines.x.label": ["a"]}, "disciplines.x.label must be a field of one discipline"),
-        ({"pie.target_s": [0.5]}, "there is no pie"),
+        ({"pie.target_s": [0.5]}, "pie.target_s: there is no pie$"),
+        ({"Red.max_p": [0.5]}, r"Red.max_p: there is no Red; did you mean red\?"),
+        ({"RTT": ["20ms"]}, r"RTT: there is no RTT; did you mean rtt\?"),
+        ({"Rate": [0.5]}, "Rate: there is no Rate"),
     ],
 )
 def test_bad_variables(vary, message, tmp_path):

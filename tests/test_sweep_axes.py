@@ -222,7 +222,8 @@ def test_an_axis_is_linear_unless_its_values_span_decades(
     scenario, values, asked, scale, monkeypatch
 ):
     drawn = []
-    monkeypatch.setattr("sluicegate.sweeps.figures.save", lambda figure, _: drawn.append(figure))
+    file = "sluicegate.report.figure_file.save"
+    monkeypatch.setattr(file, lambda figure, _: drawn.append(figure))
     words = ["--vary", f"rtt={values}", "--figure", "a.pdf", "--xlabel", "RTT", "--ylabel", "p99"]
     assert run(*words, *asked, "--out", "out", "--duration", "0.1") == 0
     ax = drawn[0].axes[0]
@@ -249,7 +250,8 @@ def test_what_is_drawn_is_in_the_table_and_measures_choose_it(scenario, capsys):
 
 def test_the_vertical_axis_is_logarithmic_on_request(scenario, monkeypatch, capsys):
     drawn = []
-    monkeypatch.setattr("sluicegate.sweeps.figures.save", lambda figure, _: drawn.append(figure))
+    file = "sluicegate.report.figure_file.save"
+    monkeypatch.setattr(file, lambda figure, _: drawn.append(figure))
     words = ["--vary", "rtt=20ms,30ms", "--out", "out", "--figure", "a.pdf"]
     assert run(*words) == 0
     assert run(*words, "--yscale", "log") == 0

@@ -137,6 +137,14 @@ def advise(
         ),
     ] = None,
     out: options.Out = options.REPORT,
+    figure: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw the picture of before and after into this .pdf, .svg or .png.",
+            show_default=False,
+        ),
+    ] = None,
     json: options.Json = None,
     fresh: Annotated[
         bool,
@@ -158,8 +166,12 @@ def advise(
     from sluicegate.advice import advise as run
     from sluicegate.advice import rows
     from sluicegate.advice.page import advice_page
+    from sluicegate.advice.plots import change_figure
     from sluicegate.advice.replay import replay_cells
+    from sluicegate.report.figure_file import check_format, save
 
+    if figure is not None:
+        check_format(figure)
     questions, recorded = _questions(
         capture, _rates(rate, upload, download), rtt, flows, limit, ecn, packet_bytes
     )
@@ -182,6 +194,9 @@ def advise(
     page = out / "advice.html"
     advice_page(found, recorded, replayed).write(page)
     console().print(f"report: {escape(str(page))}")
+    if figure is not None:
+        save(change_figure(found), figure)
+        console().print(f"figure: {escape(str(figure))}")
 
 
 def _rates(

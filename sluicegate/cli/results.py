@@ -72,7 +72,7 @@ class Picture:
         """Draw it, if it is asked for."""
         if self.path is None:
             return
-        from sluicegate.sweeps.figures import save  # loads matplotlib
+        from sluicegate.report.figure_file import save  # loads matplotlib
 
         figure = found.figure(
             self.y or _USUAL_Y,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
@@ -12,6 +11,7 @@ from sluicegate.measures.classes import BETWEEN, OF_CLASS, of_class
 from sluicegate.measures.definition import Definition
 from sluicegate.measures.flows import FLOWS
 from sluicegate.measures.queue import QUEUE
+from sluicegate.near import nearest
 
 # what the letters of the formulas mean: a sentence for each of them
 _SYMBOLS = {
@@ -97,8 +97,8 @@ def check_name(name: str, where: str) -> None:
 
 def _meant(name: str, known: Mapping[str, object], before: str = "") -> str:
     parts = [each for each in known if name and name in each.split("_")]
-    near = get_close_matches(name, known, 1) or parts[:1]
-    return f"did you mean {before}{near[0]}? " if near else ""
+    near = nearest(name, known) or next(iter(parts), None)
+    return f"did you mean {before}{near}? " if near else ""
 
 
 def check_names(names: Iterable[str], where: str) -> list[str]:
@@ -130,7 +130,7 @@ def check_classes(names: Iterable[str], classes: Sequence[str], where: str) -> N
     for name in names:
         class_, between, rest = name.partition(BETWEEN)
         if name in DEFINITIONS and between and rest in OF_CLASS and class_ not in classes:
-            near = get_close_matches(class_, classes, 1)
-            meant = f"did you mean {near[0]}? " if near else ""
+            near = nearest(class_, classes)
+            meant = f"did you mean {near}? " if near else ""
             there = f"there are {', '.join(dict.fromkeys(classes))}" if classes else _NO_CLASSES
             raise SluiceError(f"{where}: {name}: no class is called {class_}; {meant}{there}")

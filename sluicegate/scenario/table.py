@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from typing import Any, Self, TypeVar
 
 from sluicegate import _engine
 from sluicegate.errors import SluiceError
+from sluicegate.near import nearest
 
 T = TypeVar("T", bound="Table")
 
@@ -109,8 +109,8 @@ def _hint(part: object, step: str) -> str:
     """What would be right in place of a step that a part does not have."""
     if isinstance(part, tuple | list):
         return f"; there are {len(part)}, counted from 0"
-    near = get_close_matches(step, _steps(part), 1)
-    return f"; did you mean {near[0]}?" if near else ""
+    near = nearest(step, _steps(part))
+    return f"; did you mean {near}?" if near else ""
 
 
 def _steps(part: object) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -13,9 +12,9 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from sluicegate.errors import SluiceError
-from sluicegate.files import write_whole
 from sluicegate.measures import DEFINITIONS, FloatArray, check_classes, check_name
 from sluicegate.report.figure import Figure
+from sluicegate.report.figure_file import check_format
 from sluicegate.report.plots import colours, dash, plain_ticks
 from sluicegate.report.plots import label as name_label
 from sluicegate.report.tables import label as measure_label
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from sluicegate.sweeps.results import Sweep
 
 Scale: TypeAlias = Literal["linear", "log"]
-FORMATS = (".pdf", ".svg", ".png")
 _MOST_LINES = 12
 # more values than this have no room for a tick each
 _MOST_TICKS = 10
@@ -37,9 +35,6 @@ _LOOK: Any = {
     "lines.markersize": 3.5,
     "axes.linewidth": 0.6,
 }
-# text stays text, in fonts that journals take
-_FILES: Any = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "sluicegate"}
-_METADATA: dict[str, dict[str, Any]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 
 def check(
@@ -329,24 +324,3 @@ def _in_order(column: pl.Series) -> list[Any]:
     """Each value once: numbers from the least on, others as in the plan."""
     values = column.unique(maintain_order=True)
     return (values.sort() if column.dtype.is_numeric() else values).to_list()
-
-
-def check_format(path: Path) -> None:
-    """Refuse a file's name whose suffix is none of `FORMATS`."""
-    if path.suffix not in FORMATS:
-        raise SluiceError(f"{path} must end in {', '.join(FORMATS)}")
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Save a figure; the suffix says as what.
-
-    Raises:
-        SluiceError: If the suffix is none of `FORMATS`.
-        OSError: If the file cannot be written.
-    """
-    check_format(path)
-    kind = path.suffix[1:]
-    content = io.BytesIO()
-    with matplotlib.rc_context(_FILES):
-        figure.savefig(content, format=kind, dpi=300, metadata=_METADATA.get(kind))
-    write_whole(path, content.getvalue())

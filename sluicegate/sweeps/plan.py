@@ -15,6 +15,7 @@ import polars as pl
 
 from sluicegate import _engine, store
 from sluicegate.errors import SluiceError
+from sluicegate.near import nearest
 from sluicegate.scenario import Table
 from sluicegate.sweeps.columns import measure_columns
 from sluicegate.sweeps.derived import DERIVED
@@ -81,10 +82,21 @@ class Plan:
         seed: int = scenario.seed  # type: ignore[attr-defined]
         paths = [path for each in found for path in each.paths]
         for path in paths:
+            empty._check_head(path)
             for own in DERIVED[path].sets if path in DERIVED else ():
                 if any(f"{other}.".startswith(f"{own}.") for other in paths):
                     raise SluiceError(f"{path} sets {own}, which varies, too: vary one of them")
         return replace(empty, paths=paths, points=points(found, method, count, seed))
+
+    def _check_head(self, path: str) -> None:
+        """Refuse a path that begins nowhere: with no field, discipline or derived variable."""
+        head = path.partition(".")[0]
+        names = [each.configured.name for each in self.scenario.disciplines]
+        known = [*self.bases[0].__getstate__(), *DERIVED, *names]
+        if head not in known:
+            near = nearest(head, known)
+            hint = f"; did you mean {near}?" if near else ""
+            raise SluiceError(f"{path}: there is no {head}{hint}")
 
     @property
     def size(self) -> int:

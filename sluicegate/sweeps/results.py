@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from copy import copy
-from difflib import get_close_matches
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,6 +15,7 @@ from sluicegate.errors import SluiceError
 from sluicegate.estimate import student_quantile
 from sluicegate.extras import require
 from sluicegate.measures import DEFINITIONS, check_names
+from sluicegate.near import nearest
 from sluicegate.sweeps.folder import FORMAT, Folder
 from sluicegate.sweeps.words import path_is
 
@@ -289,5 +289,5 @@ def _text(value: object, column: pl.Series) -> str:
 
 
 def _meant(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, known, 1)
-    return f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
+    near = nearest(name, known)
+    return f"; did you mean {near}?" if near else f"; there are {', '.join(known)}"

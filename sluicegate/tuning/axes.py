@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from sluicegate.errors import SluiceError
+from sluicegate.near import nearest
 from sluicegate.registry import Aqm, Param
 from sluicegate.scenario import Discipline, Table
 from sluicegate.sweeps.design import Range
@@ -140,8 +140,8 @@ def _param(aqm: Aqm, name: str) -> Param:
             raise SluiceError(f"{aqm.name}.{name} has no effect: it needs {param.when}")
         if param.name == name:
             raise SluiceError(f"{aqm.name}.{name} is no number: compare its values instead")
-    near = get_close_matches(name, known, 1)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+    near = nearest(name, known)
+    hint = f"did you mean {near}?" if near else f"there are {', '.join(known)}"
     raise SluiceError(f"{aqm.name} has no parameter {name}; {hint}")
 
 
