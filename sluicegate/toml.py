@@ -12,6 +12,18 @@ def toml(table: Mapping[str, object]) -> str:
     return "".join(f"{_key(key)} = {_value(value)}\n" for key, value in table.items())
 
 
+def scenario_text(table: Mapping[str, object]) -> str:
+    """A whole scenario: lists of tables, such as its flows, are blocks at the end."""
+    blocks = {
+        name: value
+        for name, value in table.items()
+        if isinstance(value, list) and value and all(isinstance(each, Mapping) for each in value)
+    }
+    parts = [toml({name: value for name, value in table.items() if name not in blocks})]
+    parts += [f"[[{name}]]\n{toml(each)}" for name, block in blocks.items() for each in block]
+    return "\n".join(parts)
+
+
 def _key(key: str) -> str:
     return key if re.fullmatch("[A-Za-z0-9_-]+", key) else _text(key)
 

@@ -9,6 +9,7 @@ import sys
 import time
 import tomllib
 from importlib.metadata import version
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -107,6 +108,25 @@ def test_aqms_lists_all(capsys):
     for each in sg.aqms().values():
         assert each.name in shown
         assert each.title in shown
+
+
+def test_the_headers_of_an_own_aqm_are_in_a_folder(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = Path(run(capsys, "aqms", "--headers").strip())
+    assert folder.is_relative_to(tmp_path)
+    aqm = Path(sg.__file__).parents[1] / "aqm"
+    names = {path.name for path in aqm.glob("*.h")}
+    assert {path.name for path in folder.iterdir()} == names >= {"aqm.h", "fixed.h"}
+    for path in folder.iterdir():
+        assert path.read_bytes() == (aqm / path.name).read_bytes()
+    # what somebody has changed or removed is there again
+    (folder / "aqm.h").write_text("")
+    (folder / "fixed.h").unlink()
+    own = Path(__file__).parent / "shorter.h"
+    check = ["cc", "-std=gnu11", "-DAQM_HOSTED", "-fsyntax-only", "-I", folder, "-x", "c", own]
+    assert subprocess.run(check, check=False, capture_output=True).returncode != 0
+    assert run(capsys, "aqms", "--headers").strip() == str(folder)
+    subprocess.run(check, check=True)
 
 
 @pytest.mark.parametrize("name", sg.aqms())

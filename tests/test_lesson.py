@@ -13,7 +13,7 @@ from sluicegate.cli import main
 from sluicegate.errors import SluiceError
 from sluicegate.lessons import LESSONS, Lesson, Worked, grade, lesson_page, template, work
 from sluicegate.lessons.lesson import Values
-from sluicegate.scenario import NetworkScenario
+from sluicegate.scenario import NetworkScenario, load
 
 pytestmark = pytest.mark.slow
 
@@ -76,6 +76,16 @@ def test_the_other_lessons_show_what_they_say(name: str) -> None:
         assert asked["scalable_wait_ms"] < 1 < asked["codel_wait_ms"] < asked["classic_wait_ms"]
         assert 10 < asked["scalable_mbps"] < 30
     assert len(lesson_page(found).html()) > 10_000
+
+
+def test_the_runs_of_a_variant_are_scenario_files(worked: Worked, tmp_path: Path) -> None:
+    for lesson in LESSONS.values():
+        variant = replace(worked, lesson=lesson, values=lesson.variant(17))
+        files = variant.scenarios()
+        for name, run in zip(files, lesson.runs(variant.values).values(), strict=True):
+            (tmp_path / name).write_text(files[name])
+            assert load(tmp_path / name) == run
+    assert list(worked.scenarios())[::4] == ["reno-5-packets.toml", "bbr-80-packets.toml"]
 
 
 def filled(worked: Worked, scale: float) -> str:

@@ -17,6 +17,7 @@ from sluicegate.cli.options import aqm_names
 from sluicegate.cli.screen import console
 from sluicegate.errors import SluiceError, UsageError
 from sluicegate.files import write_whole
+from sluicegate.headers import headers_folder
 from sluicegate.registry import Aqm, Param, aqm_class
 from sluicegate.registry import aqms as all_aqms
 from sluicegate.report.drop_function_table import drop_function_table
@@ -26,8 +27,21 @@ from sluicegate.report.text import value_text
 _PLOTS = (".svg", ".png", ".pdf")
 
 
-def aqms() -> None:
+def aqms(
+    *,
+    headers: Annotated[
+        bool,
+        typer.Option(
+            "--headers",
+            help="Only print the folder of the C headers that an AQM of your own includes (aqm.h, "
+            "fixed.h, ...), for editors and cc -I.",
+        ),
+    ] = False,
+) -> None:
     """List the AQMs that come with Sluicegate."""
+    if headers:
+        console().print(escape(str(headers_folder())), soft_wrap=True)
+        return
     rows = [[each.name, each.title, each.source] for each in all_aqms().values()]
     screen = console()
     screen.print(terminal_table(["name", "what it is", "source"], rows))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _NAMES = ("bufferbloat", "red", "l4s")
 _ANSWERS = "answers.toml"
+_SCENARIOS = "scenarios"
 
 
 def lesson(
@@ -133,10 +134,13 @@ def _write(worked: Worked, out: Path, *, answers: bool) -> None:
         for each in worked.questions
     ]
     screen.print(terminal_table(header, rows))
-    make_folder(out)
+    make_folder(out / _SCENARIOS)
+    for name, text in worked.scenarios().items():
+        write_whole(out / _SCENARIOS / name, text)
     page, file = out / "lesson.html", out / _ANSWERS
     lessons.lesson_page(worked, answers=answers).write(page)
     screen.print(f"page: {escape(str(page))}", soft_wrap=True)
+    screen.print(f"its runs, for sluice simulate: {escape(str(out / _SCENARIOS))}", soft_wrap=True)
     if file.exists():
         screen.print(f"kept: {escape(str(file))}, which was there", soft_wrap=True)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +13,7 @@ import numpy as np
 from sluicegate.errors import InterruptError
 from sluicegate.report.figure import Figure
 from sluicegate.scenario import NetworkScenario, load
+from sluicegate.toml import scenario_text
 from sluicegate.worlds import Watch
 from sluicegate.worlds.network import NetworkRecord, simulate
 
@@ -119,6 +121,13 @@ class Worked:
     def whose(self) -> str:
         """Whose variant it is, in words."""
         return whose(self.student)
+
+    def scenarios(self) -> dict[str, str]:
+        """The runs as scenario files: names, such as `reno-20-packets.toml`, and texts."""
+        return {
+            f"{re.sub('[^a-z0-9.]+', '-', label.lower())}.toml": scenario_text(run.table())
+            for label, run in self.lesson.runs(self.values).items()
+        }
 
     def figures(self) -> list[Drawn]:
         """Draw the runs."""

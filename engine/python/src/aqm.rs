@@ -256,6 +256,12 @@ fn aqm_classes() -> Vec<PyClass> {
     sluice_aqm::disciplines().map(PyClass).collect()
 }
 
+/// Name and text of every header of `aqm/`.
+#[pyfunction]
+fn aqm_headers() -> Vec<(&'static str, &'static str)> {
+    sluice_aqm::HEADERS.to_vec()
+}
+
 /// The AQM with this name, or the one in a C header (a path that ends in `.h`).
 #[pyfunction]
 fn aqm_class(py: Python<'_>, name: String) -> PyResult<PyClass> {
@@ -276,5 +282,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyConfigured>()?;
     module.add_function(wrap_pyfunction!(aqm_classes, module)?)?;
     module.add_function(wrap_pyfunction!(adopt_library, module)?)?;
+    module.add_function(wrap_pyfunction!(aqm_headers, module)?)?;
     module.add_function(wrap_pyfunction!(aqm_class, module)?)
 }
