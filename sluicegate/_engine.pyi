@@ -379,6 +379,7 @@ class ClassCounts:
     jitter_count: int
     completions: list[Completions]
     pages: Times
+    frames: Times
     played: int
     stalled: int
     stalls: int

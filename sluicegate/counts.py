@@ -292,6 +292,11 @@ class EndCounts:
         return _times_of(self.sets, lambda each: each.pages)
 
     @cached_property
+    def frames(self) -> Times:
+        """From when a frame of a call was made until all of it was there, ns."""
+        return _times_of(self.sets, lambda each: each.frames)
+
+    @cached_property
     def all(self) -> SizeCounts:
         """Flows and objects of all sizes."""
         return SizeCounts.of(

@@ -169,8 +169,9 @@ def _of_video() -> list[Definition[EndCounts]]:
             "stalled",
             SHARE,
             r"T_\mathrm{stalled} / (T_\mathrm{played} + T_\mathrm{stalled})",
-            "share of the time since their first pictures in which videos stood still for want of "
-            "data",
+            "share of the time since their first pictures in which videos and calls stood still for "
+            "want of data; a call does so if no frame came for three frames' time, and 150 ms more "
+            "than one's",
             lambda c: ratio(
                 c.sum(lambda each: each.stalled), c.sum(lambda each: each.played + each.stalled)
             ),
@@ -187,9 +188,12 @@ def _of_video() -> list[Definition[EndCounts]]:
             "quality",
             "quality",
             Unit("bits/s"),
-            r"\sum r / N_\mathrm{segments}",
-            "mean rate, in which they were chosen, of the segments of videos that arrived",
-            lambda c: ratio(c.sum(lambda each: each.rates_bps), c.sum(lambda each: each.segments)),
+            r"\sum r / (N_\mathrm{segments} + N_\mathrm{frames})",
+            "mean rate of the segments of videos, or frames of calls, that arrived",
+            lambda c: ratio(
+                c.sum(lambda each: each.rates_bps),
+                c.sum(lambda each: each.segments) + np.asarray(c.frames.count, dtype=np.float64),
+            ),
         ),
         Definition(
             "switch_rate",
@@ -197,7 +201,11 @@ def _of_video() -> list[Definition[EndCounts]]:
             per_minute,
             r"N_\mathrm{switches} / (T_\mathrm{played} + T_\mathrm{stalled})",
             "how often a segment had another rate than the one before",
-            lambda c: ratio(c.sum(lambda each: each.switches), _watched_min(c)),
+            lambda c: np.where(
+                c.sum(lambda each: each.segments) > 0,
+                ratio(c.sum(lambda each: each.switches), _watched_min(c)),
+                np.nan,
+            ),
         ),
     ]
 
@@ -311,6 +319,14 @@ ENDS: list[Definition[EndCounts]] = [
         "g",
         "time from when a user of the web asks for a page until all of its objects are there",
         lambda c: c.pages,
+        _LEVELS,
+    ),
+    *_mean_and_quantiles(
+        ("frame", ""),
+        (SECONDS, _NS_PER_S),
+        "v",
+        "time from when a frame of a call is made until all of it is there",
+        lambda c: c.frames,
         _LEVELS,
     ),
     *_of_video(),

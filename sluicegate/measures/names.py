@@ -22,9 +22,10 @@ _SYMBOLS = {
     "w": "*w* is the one-way delay of a packet, $F_w$ its distribution function",
     "z": "*z* is the completion time of a flow over the ideal one, $F_z$ its distribution function",
     "F_g": "$F_g$ is the distribution function of the times *g* of pages",
+    "F_v": "$F_v$ is the distribution function of the delays *v* of frames",
     "T_\\mathrm{played}": "videos played for $T_\\mathrm{played}$ and stood still for "
     "$T_\\mathrm{stalled}$",
-    "sum r": "*r* is the rate in which a segment of a video was chosen",
+    "sum r": "*r* is the rate of a segment or a frame of video",
     "MOS": "*R* is the rating of the E-model, $\\mathrm{MOS}(R)$ its mean opinion score",
     "S": "*S* packets were served, with *B* bytes; *s* is the sojourn time and *d* the delay of "
     "one, $F_s$ and $F_d$ are their distribution functions",

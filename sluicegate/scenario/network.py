@@ -487,6 +487,63 @@ class VideoFlows(FlowsBase):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CallFlows(FlowsBase):
+    """Video calls that adapt their rate by SCReAM, version 2 (draft-ietf-ccwg-rfc8298bis-screamv2; RFC
+    8298 is its first).
+
+    Each makes frames at the rate that its sender sets, in one direction, and sends their packets at
+    a pace, while at most three windows are in flight. The receiver's feedback goes the way back.
+    The window follows the queueing delay of the path (60 ms at most), losses, and marks if `ecn`:
+    classic ones, or with `ect1` those of L4S. A frame is shown when all of its packets are there;
+    nothing is sent again.
+
+    Attributes:
+        label: Name of the class in which their packets are counted: letters, digits, `-` and `_`.
+            Groups with the same label are one class; None: `flows-` and the place of the group,
+            from 0 on. A scenario with one group counts by class only if it has a label.
+        count: Number of flows, which are distributed in turn over the pairs of nodes of the route.
+            [1 to 1e+07; default 1]
+        route: Name of a route of the topology; None: its first route, or from `source` to `sink`.
+        source: Node that sends, instead of a route.
+        sink: Node that receives.
+        dscp: Differentiated services codepoint of their packets, in both directions: 46 is EF, 8
+            CS1. In a replay 0 is that of the capture. [0 to 63; default 0]
+        ect1: Whether packets that would have ECT(0) have ECT(1), as those of L4S. [default False]
+        start_s: Earliest start. [s; 0 to 1e+08; default 0]
+        stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
+        packet_bytes: Greatest size of a packet on the wire. [bytes; 41 to 65,535; default 1,200]
+        min_rate_bps: Least rate of the video, headers included; each call starts with it. [bits/s;
+            1 to 1e+12; default 150,000]
+        max_rate_bps: Greatest rate. [bits/s; 1 to 1e+12; default 1,500,000]
+        frames_per_s: Frames per second. [1/s; 0.1 to 1,000; default 30]
+        frame_scale: How much frames differ in size: scale of their Laplace distribution, as a share
+            of the mean (RFC 8593: 0.15). [0 to 1; default 0.15]
+        ecn: Whether packets have ECT(0), or with `ect1` ECT(1), so that they are marked where
+            others are dropped. [default False]
+        spread_s: Starts are uniform over this time; no frame is made after `stop_s`. [s; 0 to
+            1e+08; default 0]
+    """
+
+    kind: ClassVar[Literal["call"]] = "call"
+    label: str | None = None
+    count: int = 1
+    route: str | None = None
+    source: str | None = None
+    sink: str | None = None
+    dscp: int = 0
+    ect1: bool = False
+    start_s: float = 0.0
+    stop_s: float | None = None
+    packet_bytes: int = 1200
+    min_rate_bps: float = 150000.0
+    max_rate_bps: float = 1500000.0
+    frames_per_s: float = 30.0
+    frame_scale: float = 0.15
+    ecn: bool = False
+    spread_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
 class SelfSimilar(SelfSimilarBase):
     """On and off at many time-scales at once: the self-similar modulator of S. Robert.
 
@@ -821,7 +878,9 @@ class LinkSettings(Table):
 
 Topology: TypeAlias = Dumbbell | ParkingLot | Star | Graph
 
-Flows: TypeAlias = TcpFlows | ShortTcpFlows | WebFlows | VideoFlows | DatagramFlows | ReplayFlows
+Flows: TypeAlias = (
+    TcpFlows | ShortTcpFlows | WebFlows | VideoFlows | CallFlows | DatagramFlows | ReplayFlows
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -866,6 +925,7 @@ class NetworkScenario(NetworkScenarioBase):
 __all__ = [
     "Bernoulli",
     "Bursts",
+    "CallFlows",
     "CongestionControl",
     "Constant",
     "DatagramFlows",

@@ -27,6 +27,12 @@ pub enum Task {
     ReceiverTimer(u32),
     /// A sender of datagrams sends.
     Datagram(u32),
+    /// A video call makes a frame.
+    Frame(u32),
+    /// The sender of a video call may send.
+    CallSends(u32),
+    /// The receiver of a video call may have feedback to send.
+    CallAnswers(u32),
     /// The AQMs of a port get a tick.
     Tick(u32),
     /// The rate of a port's link changes.

@@ -37,7 +37,7 @@ impl Classes {
     pub fn of(&self, packet: &Packet) -> usize {
         let flows = match packet.kind {
             Kind::Data | Kind::Ack => &self.tcp,
-            Kind::Datagram => &self.datagrams,
+            Kind::Datagram | Kind::Feedback => &self.datagrams,
         };
         usize::from(flows[packet.flow as usize])
     }

@@ -18,8 +18,8 @@ use crate::{
     routes::Routes,
     run::{DatagramOutcome, TcpOutcome},
     sources::{
-        Application, Applications, DatagramSource, Felt, Group, MOST_FLOWS, ShortTcp, Source,
-        TcpFlow, TcpKind, Writer, spread,
+        Application, Applications, Call, Caller, DatagramSource, Felt, Group, MOST_FLOWS, ShortTcp,
+        Source, TcpFlow, TcpKind, Writer, spread,
     },
     timer::Timer,
 };
@@ -72,6 +72,22 @@ pub struct DatagramFlow {
     pub start_ns: Option<u64>,
     pub sent: u64,
     pub received: u64,
+    /// Place of the call whose video it is, if it is a call's.
+    pub call: Option<u32>,
+}
+
+/// Both ends of a video call.
+pub struct CallEnds {
+    pub caller: Caller,
+    /// Index of the flow of its video.
+    pub flow: u32,
+    /// Where the routes there and back start.
+    pub routes: [u32; 2],
+    /// When the sender's and the receiver's timers run out; `None` if they are not set.
+    pub sends_ns: Option<u64>,
+    pub answers_ns: Option<u64>,
+    /// Feedback sent.
+    pub answers: u32,
 }
 
 /// All flows of a run, in the order of their groups.
@@ -87,6 +103,7 @@ pub struct Endpoints {
     pub applications: Applications,
     pub datagram_senders: Vec<DatagramSender>,
     pub datagrams: Vec<DatagramFlow>,
+    pub calls: Vec<CallEnds>,
     /// When each TCP flow starts, and when it finished ([`NEVER`] if it has not).
     pub starts_ns: Vec<u64>,
     pub ends_ns: Vec<u64>,
@@ -170,6 +187,9 @@ impl Endpoints {
                     Source::Datagrams(datagrams) => {
                         let sender = datagrams.start(random, end_ns);
                         all.add_datagrams((index, group, sender), routes, (clock, agenda));
+                    }
+                    Source::Call(call) => {
+                        all.add_call((index, group, call), routes, random, (clock, agenda));
                     }
                     Source::Replay(replay) => {
                         let sender = replay.start(random, end_ns);
@@ -295,6 +315,34 @@ impl Endpoints {
         self.datagram_groups.resize(flows, index as u32);
     }
 
+    fn add_call(
+        &mut self,
+        (index, group, call): (usize, &Group, &Call),
+        routes: &Routes,
+        random: Stream,
+        (clock, agenda): (Clock, &mut Agenda),
+    ) {
+        let (caller, start_ns) = call.start(random);
+        let number = self.calls.len() as u32;
+        agenda.add(clock.ticks(start_ns), Task::Frame(number));
+        self.calls.push(CallEnds {
+            caller,
+            flow: self.datagrams.len() as u32,
+            routes: [
+                routes.start(group.from, group.to),
+                routes.start(group.to, group.from),
+            ],
+            sends_ns: None,
+            answers_ns: None,
+            answers: 0,
+        });
+        self.datagrams.push(DatagramFlow {
+            call: Some(number),
+            ..DatagramFlow::default()
+        });
+        self.datagram_groups.push(index as u32);
+    }
+
     /// Notes that a TCP flow has nothing left to send or to wait for. Returns when which flows get
     /// packets of its application, ns.
     pub fn note_end(&mut self, flow: u32, now_ns: u64) -> Option<(u64, Range<u32>)> {
@@ -392,6 +440,13 @@ impl Endpoints {
         if !classes.is_empty() {
             let class_of = |flow: u32| usize::from(classes[flow as usize]);
             self.applications.count(now_ns, class_of, &mut self.felt);
+        }
+        if self.classes.count.is_some() {
+            for call in &mut self.calls {
+                let class = self.classes.datagrams()[call.flow as usize];
+                call.caller
+                    .count(now_ns, &mut self.felt[usize::from(class)]);
+            }
         }
         let fresh = vec![Felt::default(); self.felt.len()];
         std::mem::replace(&mut self.felt, fresh)

@@ -62,7 +62,7 @@ pub use sluice_aqm::NEVER;
 pub use sluice_link::{Service, Step as RateStep};
 pub use sluice_queue::{LaneState, QueueState};
 pub use sources::{
-    ArrivalProcess, Datagrams, Distribution, Extent, Felt, Group, LongTcp, Noise, Recording,
+    ArrivalProcess, Call, Datagrams, Distribution, Extent, Felt, Group, LongTcp, Noise, Recording,
     Replay, ShortTcp, Size, Source, TcpFlow, TcpKind, Video, Web,
 };
 pub use tally::{Cell, ClassQueue, Tally};

@@ -12,7 +12,7 @@ use crate::{
     classes::Classes,
     links::{Hop, Links},
     observation::PortState,
-    packet::{Kind, Packet, Place, Transit},
+    packet::{Packet, Place, Transit},
     port::{Around, Port, Site},
     routes::Routes,
     series::PortSeries,
@@ -147,7 +147,7 @@ impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
     // inlined, so that a packet is made in registers
     #[inline(always)]
     pub fn send(&mut self, now: Ticks, hop: u32, mut packet: Packet) {
-        if BY_CLASS && packet.kind != Kind::Ack {
+        if BY_CLASS && !packet.kind.is_answer() {
             packet.aside = self.aside.sent_ns.keep(self.links.clock.ns(now));
         }
         let mut id = 0;
@@ -242,10 +242,10 @@ impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
     }
 
     /// Returns the class of a packet that reached the end of its route, and when it was sent, ns;
-    /// `None` for ACKs, and if flows are not counted by class.
+    /// `None` for answers, and if flows are not counted by class.
     #[inline]
     pub fn account(&mut self, packet: &Packet) -> Option<(usize, u64)> {
-        if !BY_CLASS || packet.kind == Kind::Ack {
+        if !BY_CLASS || packet.kind.is_answer() {
             return None;
         }
         Some((

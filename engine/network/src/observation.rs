@@ -61,8 +61,8 @@ pub struct GroupState {
 impl GroupState {
     /// That of a group before any of its flows is counted.
     pub(crate) fn new(group: &Group) -> Self {
-        let sized = !matches!(group.source, Source::Replay(_));
-        let in_flight = (!group.is_one_way()).then_some(0);
+        let sized = !matches!(group.source, Source::Call(_) | Source::Replay(_));
+        let in_flight = group.source.tcp().map(|_| 0);
         Self {
             in_flight,
             delivered_bytes: sized.then_some(0),

@@ -65,13 +65,27 @@ pub enum Kind {
     Data,
     /// A TCP acknowledgement.
     Ack,
-    /// A datagram, which gets no answer.
+    /// A datagram, which gets no answer of its own.
     Datagram,
+    /// Feedback on the datagrams of a video call.
+    Feedback,
 }
 
 impl Kind {
+    /// What is counted apart at a queue: TCP's data, answers, and datagrams.
+    pub const COUNTED: [&[Self]; 3] = [
+        &[Self::Data],
+        &[Self::Ack, Self::Feedback],
+        &[Self::Datagram],
+    ];
     /// How many kinds there are.
-    pub const COUNT: usize = 3;
+    pub const COUNT: usize = 4;
+
+    /// True if it answers: not a packet whose way is measured.
+    #[inline]
+    pub(crate) fn is_answer(self) -> bool {
+        matches!(self, Self::Ack | Self::Feedback)
+    }
 }
 
 const SYN: u8 = 1;
@@ -133,6 +147,20 @@ impl Packet {
             traffic_class,
             kind: Kind::Datagram,
             flags: 0,
+        }
+    }
+
+    /// Feedback of a call on its flow; what it says is at `aside`.
+    pub(crate) fn feedback(
+        flow: u32,
+        number: u32,
+        (bytes, traffic_class): (u16, u8),
+        aside: u32,
+    ) -> Self {
+        Self {
+            aside,
+            kind: Kind::Feedback,
+            ..Self::datagram(flow, number, bytes, traffic_class)
         }
     }
 
@@ -217,8 +245,8 @@ const CLASS_AT: u32 = 48;
 const FLAGS_AT: u32 = 56;
 const KIND_AT: u32 = 62;
 
-/// The kind of each value of two bits; the last one does not occur. A table costs less than a choice.
-const KINDS: [Kind; 4] = [Kind::Data, Kind::Ack, Kind::Datagram, Kind::Datagram];
+/// The kind of each value of two bits. A table costs less than a choice.
+const KINDS: [Kind; 4] = [Kind::Data, Kind::Ack, Kind::Datagram, Kind::Feedback];
 
 impl From<Packet> for Packed {
     #[inline]
@@ -338,7 +366,7 @@ mod tests {
 
     #[test]
     fn two_words_hold_all_fields() {
-        for kind in [Kind::Data, Kind::Ack, Kind::Datagram] {
+        for kind in KINDS {
             let packet = Packet {
                 flow: 0x1234_5678,
                 number: 0x9abc_def0,

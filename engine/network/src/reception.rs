@@ -72,7 +72,8 @@ impl Receptions {
                 }
                 last
             }
-            Kind::Data | Kind::Ack => &mut self.tcp[packet.flow as usize],
+            Kind::Data => &mut self.tcp[packet.flow as usize],
+            Kind::Ack | Kind::Feedback => unreachable!("answers are not measured"),
         };
         counts.delay.add(delay_ns);
         let least_ns = counts.least_delay_ns.get_or_insert(delay_ns);

@@ -7,8 +7,8 @@ use sluice_ecn::Ecn;
 use sluice_scenario::{
     Discipline, NetworkScenario,
     network::{
-        self as given, DatagramFlows, Fgn, Flows, GapKind, Like, Rate, ReplayFlows, ShortTcpFlows,
-        SimplexLink, SizeKind, Sizes, Tcp, Variant as Recovery,
+        self as given, CallFlows, DatagramFlows, Fgn, Flows, GapKind, Like, Rate, ReplayFlows,
+        ShortTcpFlows, SimplexLink, SizeKind, Sizes, Tcp, Variant as Recovery,
     },
     ns, rounded,
 };
@@ -21,8 +21,8 @@ use crate::{
     plan::{Plan, most_replications},
     policer::Policer,
     sources::{
-        ArrivalProcess, Datagrams, Distribution, Extent, Group, LongTcp, Noise, Recording, Replay,
-        ShortTcp, Size, Source, TcpFlow, TcpKind, Video, Web,
+        ArrivalProcess, Call, Datagrams, Distribution, Extent, Group, LongTcp, Noise, Recording,
+        Replay, ShortTcp, Size, Source, TcpFlow, TcpKind, Video, Web,
     },
     topology::{Link, PortPlan, Topology},
     wire::{Loss, WirePlan},
@@ -221,6 +221,7 @@ fn source(flows: &Flows) -> Result<Source, String> {
             spread_ns: ns(flows.spread_s),
             stop_ns,
         }),
+        Flows::CallFlows(flows) => Source::Call(call(flows, class, (start_ns, stop_ns))),
         Flows::ReplayFlows(flows) => Source::Replay(Replay {
             recording: Arc::new(recording(flows)?),
             start_ns,
@@ -228,6 +229,24 @@ fn source(flows: &Flows) -> Result<Source, String> {
             stop_ns,
         }),
     })
+}
+
+fn call(flows: &CallFlows, class: TrafficClass, (start_ns, stop_ns): (u64, u64)) -> Call {
+    Call {
+        config: sluice_scream::Config {
+            least_bps: flows.min_rate_bps,
+            most_bps: flows.max_rate_bps,
+            frame_ns: (1e9 / flows.frames_per_s).round_ties_even() as u64,
+            packet_bytes: flows.packet_bytes,
+            l4s: flows.shared.ect1,
+        },
+        scale: flows.frame_scale,
+        traffic_class: class.of(if flows.ecn { Ecn::Ect0 } else { Ecn::NotEct }),
+        feedback_class: class.of(Ecn::NotEct),
+        start_ns,
+        spread_ns: ns(flows.spread_s),
+        stop_ns,
+    }
 }
 
 fn tcp_kind(tcp: &Tcp, traffic_class: TrafficClass) -> Result<TcpKind, String> {

@@ -1,5 +1,6 @@
 //! What is kept of packets in transit outside of them, since few packets have it.
 
+use sluice_scream::Feedback;
 use sluice_tcp::Block;
 
 use crate::packet::{Kind, Packet};
@@ -59,11 +60,12 @@ impl<T: Copy> Slab<T> {
     }
 }
 
-/// What is kept outside of packets, at the place `Packet::aside`: the SACK blocks of ACKs, and,
-/// where flows are counted by class, when data packets and datagrams were sent, ns.
+/// What is kept outside of packets, at the place `Packet::aside`: the SACK blocks of ACKs, what
+/// feedback says, and, where flows are counted by class, when data packets and datagrams were sent, ns.
 #[derive(Default)]
 pub struct Aside {
     pub sacks: Slab<Blocks>,
+    pub feedback: Slab<Feedback>,
     pub sent_ns: Slab<u64>,
 }
 
@@ -72,7 +74,7 @@ impl Aside {
     pub fn blocks(&self, packet: &Packet) -> Blocks {
         match packet.kind {
             Kind::Ack => self.sacks.get(packet.aside),
-            Kind::Data | Kind::Datagram => Blocks::default(),
+            Kind::Data | Kind::Datagram | Kind::Feedback => Blocks::default(),
         }
     }
 
@@ -81,6 +83,7 @@ impl Aside {
     pub fn forget(&mut self, packet: &Packet) {
         match packet.kind {
             Kind::Ack => self.sacks.forget(packet.aside),
+            Kind::Feedback => self.feedback.forget(packet.aside),
             Kind::Data | Kind::Datagram => self.sent_ns.forget(packet.aside),
         }
     }

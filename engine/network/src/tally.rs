@@ -130,9 +130,10 @@ impl Tally {
         self.delay = sum.delay;
     }
 
-    /// Returns the counts of the packets of one kind.
-    pub fn of_kind(&self, kind: Kind) -> Cell {
-        Cell::sum(self.cells.iter().skip(kind as usize).step_by(Kind::COUNT))
+    /// Returns the counts of the packets of some kinds together.
+    pub fn of_kinds(&self, kinds: &[Kind]) -> Cell {
+        let of_kind = |kind: &Kind| self.cells.iter().skip(*kind as usize).step_by(Kind::COUNT);
+        Cell::sum(kinds.iter().flat_map(of_kind))
     }
 
     /// Returns the counts of one class, if flows are counted by class.

@@ -1,5 +1,7 @@
 //! The event loop of one replication: endpoints, network and agenda.
 
+mod calls;
+
 use std::sync::Arc;
 
 use sluice_link::{Clock, Instant, Ticks};
@@ -164,7 +166,8 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         match packet.kind {
             Kind::Data => self.receive(now, packet),
             Kind::Ack => self.acknowledge(now, packet),
-            Kind::Datagram => self.ends.datagrams[packet.flow as usize].received += 1,
+            Kind::Datagram => self.receive_datagram(now, &packet),
+            Kind::Feedback => self.learn_of_video(now, &packet),
         }
     }
 
@@ -179,8 +182,17 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
             match packet.kind {
                 Kind::Data => prefetch(&self.ends.receivers[packet.flow as usize]),
                 Kind::Ack => prefetch(&self.ends.senders[packet.flow as usize]),
-                Kind::Datagram => {}
+                Kind::Datagram | Kind::Feedback => {}
             }
+        }
+    }
+
+    #[inline]
+    fn receive_datagram(&mut self, now: Instant, packet: &Packet) {
+        let flow = &mut self.ends.datagrams[packet.flow as usize];
+        flow.received += 1;
+        if let Some(number) = flow.call {
+            self.show_video(now, number, packet);
         }
     }
 
@@ -318,6 +330,9 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
             Task::Release(flow) => self.drive(now, flow, Stimulus::Release),
             Task::ReceiverTimer(flow) => self.receiver_timer(now, flow),
             Task::Datagram(number) => self.send_datagram(now, number),
+            Task::Frame(number) => self.make_frame(now, number),
+            Task::CallSends(number) => self.call_may_send(now, number),
+            Task::CallAnswers(number) => self.call_may_answer(now, number),
             Task::Tick(port) => {
                 if let Some(next_ns) = self.network.tick(now, port as usize) {
                     self.enter_at(next_ns, task);

@@ -126,8 +126,8 @@ fn port(tally: &network::Tally) -> Json {
 }
 
 fn kinds(tally: &network::Tally) -> Json {
-    let kinds = [Kind::Data, Kind::Ack, Kind::Datagram].map(|kind| {
-        let cell = tally.of_kind(kind);
+    let kinds = Kind::COUNTED.map(|kinds| {
+        let cell = tally.of_kinds(kinds);
         json!({
             "arrivals": cell.arrivals,
             "lost": cell.lost(),

@@ -69,12 +69,12 @@ impl Flows {
     /// Returns the flow of a packet, and the packet's own source and destination.
     pub fn of(&self, packet: &Packet) -> (&Flow, End, End) {
         let flows = match packet.kind {
-            Kind::Datagram => &self.datagrams,
+            Kind::Datagram | Kind::Feedback => &self.datagrams,
             Kind::Data | Kind::Ack => &self.tcp,
         };
         let flow = &flows[packet.flow as usize];
         match packet.kind {
-            Kind::Ack => (flow, flow.to, flow.from),
+            Kind::Ack | Kind::Feedback => (flow, flow.to, flow.from),
             Kind::Data | Kind::Datagram => (flow, flow.from, flow.to),
         }
     }

@@ -35,7 +35,7 @@ impl Format for Ns2 {
         let (kind, number) = match packet.kind {
             Kind::Data => ("tcp", i64::from(packet.number)),
             Kind::Ack => ("ack", i64::from(packet.number) - 1),
-            Kind::Datagram => ("udp", i64::from(packet.number)),
+            Kind::Datagram | Kind::Feedback => ("udp", i64::from(packet.number)),
         };
         let step = match event.step {
             Step::Arrive => '+',

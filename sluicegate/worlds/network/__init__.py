@@ -5,6 +5,7 @@ from sluicegate.measures import fairness
 from sluicegate.scenario import (
     Bernoulli,
     Bursts,
+    CallFlows,
     Constant,
     DatagramFlows,
     DocsisLink,
@@ -50,6 +51,7 @@ from sluicegate.worlds.network.simulate import simulate
 __all__ = [
     "Bernoulli",
     "Bursts",
+    "CallFlows",
     "Constant",
     "DatagramFlows",
     "DocsisLink",

@@ -115,8 +115,11 @@ def _of_group(
             ".ect1 = true must be false: real TCP has ECT(0); the worlds kernel and twin rewrite "
             "it, and the network world has senders with ECT(1)"
         )
-    if flows.kind in ("web", "video"):
-        yield f".kind = {flows.kind} must be another: the gate's senders have no think times"
+    if flows.kind in ("web", "video", "call"):
+        yield (
+            f".kind = {flows.kind} must be another: the gate's senders neither think nor adapt "
+            "their rates"
+        )
     elif flows.tcp is None:
         if flows.packet_bytes is not None and flows.packet_bytes < (least := udp_headers(ipv6)):
             yield (

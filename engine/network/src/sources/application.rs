@@ -51,7 +51,9 @@ pub enum Application {
 pub struct Felt {
     /// Times of pages of the web, ns.
     pub pages: Histogram,
-    /// Time in which videos were seen.
+    /// Times from when frames of calls were made until they were there, ns.
+    pub frames: Histogram,
+    /// Time in which videos and calls were seen.
     pub played_ns: u64,
     /// Time in which they stood still for want of data.
     pub stalled_ns: u64,
@@ -59,7 +61,7 @@ pub struct Felt {
     pub stalls: u64,
     /// Segments of videos that arrived.
     pub segments: u64,
-    /// Sum of their rates, bits/s.
+    /// Sum of their rates, and of those of frames, bits/s.
     pub rates_bps: f64,
     /// How often the rate was another than before.
     pub switches: u64,

@@ -2,6 +2,7 @@
 
 mod application;
 mod arrivals;
+mod call;
 mod datagrams;
 mod distribution;
 mod gap;
@@ -16,6 +17,7 @@ mod web;
 
 pub use application::{Application, Applications, Felt, Supply};
 pub use arrivals::ArrivalProcess;
+pub use call::{Call, Caller};
 pub use datagrams::{DatagramSource, Datagrams};
 pub use distribution::Distribution;
 pub use limited::Writer;
@@ -43,6 +45,8 @@ pub enum Source {
     Video(Video),
     /// Datagrams.
     Datagrams(Datagrams),
+    /// Video calls, one for each flow.
+    Call(Call),
     /// Datagrams as recorded; a group of n has n copies.
     Replay(Replay),
 }
@@ -55,7 +59,7 @@ impl Source {
             Self::Short(short) => Some(&short.kind),
             Self::Web(web) => Some(&web.kind),
             Self::Video(video) => Some(&video.kind),
-            Self::Datagrams(_) | Self::Replay(_) => None,
+            Self::Datagrams(_) | Self::Call(_) | Self::Replay(_) => None,
         }
     }
 }
@@ -80,7 +84,7 @@ pub(crate) const MOST_FLOWS: usize = 5_000_000;
 impl Group {
     /// True if the flows get no answers, so that no route back is needed.
     pub(crate) fn is_one_way(&self) -> bool {
-        self.source.tcp().is_none()
+        matches!(self.source, Source::Datagrams(_) | Source::Replay(_))
     }
 
     /// Checks the flows for a run that ends at `end_ns`.
@@ -98,6 +102,7 @@ impl Group {
                 datagrams.check()?;
                 self.check_frames(end_ns)
             }
+            Source::Call(call) => call.check(),
             Source::Replay(_) => Ok(()),
         }
     }
@@ -120,7 +125,7 @@ impl Group {
             Source::Datagrams(datagrams) => {
                 (&datagrams.arrivals, datagrams.start_ns, datagrams.stop_ns)
             }
-            Source::Long(_) | Source::Web(_) | Source::Video(_) | Source::Replay(_) => return 0,
+            _ => return 0,
         };
         let frames = |noise: Noise| noise.frames(from_ns, to_ns.min(end_ns));
         process

@@ -28,11 +28,14 @@ pub struct ClassCounts {
     completions: Vec<Py<Completions>>,
     /// Of pages of the web, ns.
     pages: Py<Times>,
-    /// Times that videos were seen and stood still, ns, and how often they came to stand still.
+    /// Of frames of calls, ns.
+    frames: Py<Times>,
+    /// Times that videos and calls were seen and stood still, ns, and how often they came to stand still.
     played: u64,
     stalled: u64,
     stalls: u64,
-    /// Segments of videos, the sum of their rates, bits/s, and changes of the rate.
+    /// Segments of videos, the sum of their rates and of those of frames, bits/s, and changes of
+    /// the rate.
     segments: u64,
     rates_bps: f64,
     switches: u64,
@@ -67,6 +70,7 @@ impl ClassCounts {
             jitter_count: reception.jitter_count,
             completions: completions.collect::<PyResult<_>>()?,
             pages: Times::new(py, &felt.pages)?,
+            frames: Times::new(py, &felt.frames)?,
             played: felt.played_ns,
             stalled: felt.stalled_ns,
             stalls: felt.stalls,

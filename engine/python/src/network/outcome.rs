@@ -50,7 +50,7 @@ impl Replication {
 pub struct Period {
     /// One element per port.
     ports: Vec<Py<Tally>>,
-    /// For each port the counts of TCP's data packets, of ACKs and of datagrams.
+    /// For each port the counts of TCP's data packets, of ACKs and feedback, and of datagrams.
     kinds: Vec<Vec<Py<KindTally>>>,
     /// For each wire the packets that entered, were lost, and came out behind later ones.
     wires: Vec<(u64, u64, u64)>,
@@ -67,9 +67,9 @@ impl Period {
     fn new(py: Python<'_>, period: &network::Period) -> PyResult<Py<Self>> {
         let ports = period.ports.iter().map(|port| Tally::of_port(py, port));
         let kinds = |port: &network::Tally| {
-            let kinds = [Kind::Data, Kind::Ack, Kind::Datagram].into_iter();
+            let kinds = Kind::COUNTED.into_iter();
             kinds
-                .map(|kind| KindTally::new(py, &port.of_kind(kind)))
+                .map(|kinds| KindTally::new(py, &port.of_kinds(kinds)))
                 .collect()
         };
         let classes = 0..period.classes.len();

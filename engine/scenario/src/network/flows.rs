@@ -251,6 +251,51 @@ impl VideoFlows {
     }
 }
 
+/// Least size of a packet of a call: headers of IP, UDP and RTP, and a byte of video.
+const LEAST_CALL_BYTES: f64 = 41.0;
+
+table! {
+    /// Video calls that adapt their rate by SCReAM, version 2 (draft-ietf-ccwg-rfc8298bis-screamv2; RFC 8298
+    /// is its first).
+    ///
+    /// Each makes frames at the rate that its sender sets, in one direction, and sends their packets at a
+    /// pace, while at most three windows are in flight. The receiver's feedback goes the way back. The
+    /// window follows the queueing delay of the path (60 ms at most), losses, and marks if `ecn`:
+    /// classic ones, or with `ect1` those of L4S. A frame is shown when all of its packets are there;
+    /// nothing is sent again.
+    pub struct CallFlows kind "call" checked by adaptable {
+        ..shared: Shared;
+        /// Greatest size of a packet on the wire.
+        packet_bytes: u16 = 1200, at_least(LEAST_CALL_BYTES).at_most(65_535.0).unit("bytes");
+        /// Least rate of the video, headers included; each call starts with it.
+        min_rate_bps: f64 = 150e3, at_least(1.0).at_most(1e12).unit("bits/s");
+        /// Greatest rate.
+        max_rate_bps: f64 = 1.5e6, at_least(1.0).at_most(1e12).unit("bits/s");
+        /// Frames per second.
+        frames_per_s: f64 = 30.0, at_least(0.1).at_most(1000.0).unit("1/s");
+        /// How much frames differ in size: scale of their Laplace distribution, as a share of the mean
+        /// (RFC 8593: 0.15).
+        frame_scale: f64 = 0.15, at_least(0.0).at_most(1.0);
+        /// Whether packets have ECT(0), or with `ect1` ECT(1), so that they are marked where others are
+        /// dropped.
+        ecn: bool = false;
+        /// Starts are uniform over this time; no frame is made after `stop_s`.
+        spread_s: f64 = 0.0, TIME;
+    }
+}
+
+impl CallFlows {
+    fn adaptable(&self, reader: &mut Reader) {
+        if self.min_rate_bps > self.max_rate_bps {
+            reader.say(format!(
+                "min_rate_bps = {} must be at most max_rate_bps = {} (bits/s)",
+                rounded(self.min_rate_bps),
+                rounded(self.max_rate_bps)
+            ));
+        }
+    }
+}
+
 fn poisson_only(gaps: &str) -> String {
     format!("gaps = {gaps} must be exponential with fgn: only its rate varies")
 }
@@ -346,7 +391,7 @@ table! {
 kinds! {
     /// A group of flows.
     pub enum Flows {
-        TcpFlows, ShortTcpFlows, WebFlows, VideoFlows, DatagramFlows, ReplayFlows
+        TcpFlows, ShortTcpFlows, WebFlows, VideoFlows, CallFlows, DatagramFlows, ReplayFlows
     }
 }
 
@@ -358,6 +403,7 @@ impl Flows {
             Self::ShortTcpFlows(flows) => &flows.shared,
             Self::WebFlows(flows) => &flows.shared,
             Self::VideoFlows(flows) => &flows.shared,
+            Self::CallFlows(flows) => &flows.shared,
             Self::DatagramFlows(flows) => &flows.shared,
             Self::ReplayFlows(flows) => &flows.shared,
         }
@@ -370,7 +416,7 @@ impl Flows {
             Self::ShortTcpFlows(flows) => Some(&flows.tcp),
             Self::WebFlows(flows) => Some(&flows.tcp),
             Self::VideoFlows(flows) => Some(&flows.tcp),
-            Self::DatagramFlows(_) | Self::ReplayFlows(_) => None,
+            Self::CallFlows(_) | Self::DatagramFlows(_) | Self::ReplayFlows(_) => None,
         }
     }
 
@@ -379,6 +425,7 @@ impl Flows {
         let (field, ecn) = match (self, self.tcp()) {
             (_, Some(tcp)) => ("tcp.ecn", tcp.ecn),
             (Self::DatagramFlows(flows), None) => ("ecn", flows.ecn),
+            (Self::CallFlows(flows), None) => ("ecn", flows.ecn),
             (_, None) => return None,
         };
         let missing = self.shared().ect1 && !ecn;
@@ -400,6 +447,9 @@ impl Flows {
                 .any(|ecn| ecn.is_capable()));
         }
         if let Self::DatagramFlows(flows) = self {
+            return Ok(flows.ecn);
+        }
+        if let Self::CallFlows(flows) = self {
             return Ok(flows.ecn);
         }
         Ok(self.tcp().is_some_and(|tcp| tcp.ecn))

@@ -17,8 +17,8 @@ pub use distribution::{
     Constant, Distribution, Exponential, Fgn, Pareto, SelfSimilar, SizeKind, Sizes, Uniform,
 };
 pub use flows::{
-    DatagramFlows, Flows, GapKind, ReplayFlows, Shared, ShortTcpFlows, TcpFlows, VideoFlows,
-    WebFlows,
+    CallFlows, DatagramFlows, Flows, GapKind, ReplayFlows, Shared, ShortTcpFlows, TcpFlows,
+    VideoFlows, WebFlows,
 };
 pub use links::LinkSettings;
 pub use lte::Lte;

@@ -1,0 +1,249 @@
+//! What leaves when, what arrived and what is lost (sections "Sender Side State", "Detecting Lost Data
+//! Units" and "Sender Transmission Control").
+
+use std::collections::VecDeque;
+
+use crate::{
+    Config, Feedback, REPORTED,
+    delay::QueueDelay,
+    rate::Rate,
+    seconds,
+    window::{News, Window},
+};
+
+/// Weight of a round-trip time in the smoothed one (RFC 6298, section 2).
+const RTT_WEIGHT: f64 = 1.0 / 8.0;
+/// The average queue takes a delay each round trip, and at least so often, s (`VIRTUAL_RTT`).
+const AVERAGED_S: f64 = 0.025;
+/// After so long a silence all that is in flight counts as lost, and packets leave again: the draft asks
+/// for a least rate without feedback, and its authors' program does it so.
+const SILENCE_NS: u64 = 500_000_000;
+
+/// A packet that leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unit {
+    pub seq: u32,
+    pub bytes: u16,
+}
+
+/// A packet that left.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    bytes: u16,
+    at_ns: u64,
+    arrived: bool,
+    lost: bool,
+    /// When feedback first had later packets and not this one.
+    missing_ns: Option<u64>,
+}
+
+/// The sending end.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    window: Window,
+    delay: QueueDelay,
+    rate: Rate,
+    packet_bytes: u16,
+    /// Packets that wait: their sizes, and since when.
+    waiting: VecDeque<(u16, u64)>,
+    /// Packets that left, from number `first` on; the next has number `next`.
+    sent: VecDeque<Sent>,
+    first: u32,
+    next: u32,
+    /// The highest number that arrived, plus 1.
+    edge: u32,
+    in_flight: u64,
+    rtt_s: Option<f64>,
+    /// How long a packet may come late without being lost.
+    reordering_ns: u64,
+    /// When the pace lets the next packet leave, and when the last one left.
+    paced_ns: u64,
+    left_ns: u64,
+}
+
+impl Sender {
+    pub fn new(config: &Config) -> Self {
+        Self {
+            window: Window::new(config),
+            delay: QueueDelay::default(),
+            rate: Rate::new(config),
+            packet_bytes: config.packet_bytes,
+            waiting: VecDeque::new(),
+            sent: VecDeque::new(),
+            first: 0,
+            next: 0,
+            edge: 0,
+            in_flight: 0,
+            rtt_s: None,
+            reordering_ns: 0,
+            paced_ns: 0,
+            left_ns: 0,
+        }
+    }
+
+    /// Returns the rate at which the next frame shall be coded, bits/s.
+    pub fn target_bps(&self) -> f64 {
+        self.rate.target_bps()
+    }
+
+    /// Returns the number of the oldest packet of which it may still learn.
+    pub fn oldest(&self) -> u32 {
+        self.first
+    }
+
+    /// Takes a frame and cuts it into packets. Returns how many; each has at least its headers.
+    pub fn on_frame(&mut self, now_ns: u64, bytes: u32) -> u32 {
+        let since_ns = self.waiting.front().map_or(now_ns, |(_, at_ns)| *at_ns);
+        self.rate
+            .on_frame(f64::from(bytes), seconds(now_ns - since_ns));
+        let whole = u32::from(self.packet_bytes);
+        let packets = bytes.div_ceil(whole).max(1);
+        for place in 0..packets {
+            let left = (bytes - place * whole).min(whole) as u16;
+            let size = left.max(Config::LEAST_BYTES);
+            self.waiting.push_back((size, now_ns));
+        }
+        packets
+    }
+
+    /// Returns when the next packet may leave, if no feedback comes before; `None` if none waits.
+    pub fn release_ns(&self) -> Option<u64> {
+        let (bytes, _) = self.waiting.front()?;
+        Some(if self.allows(*bytes) {
+            self.paced_ns
+        } else {
+            self.left_ns + SILENCE_NS
+        })
+    }
+
+    fn allows(&self, bytes: u16) -> bool {
+        self.in_flight == 0 || self.window.allows(self.in_flight as f64, f64::from(bytes))
+    }
+
+    /// Returns the packet that leaves now; `None` if none may.
+    pub fn send(&mut self, now_ns: u64) -> Option<Unit> {
+        if self.release_ns()? > now_ns {
+            return None;
+        }
+        let (bytes, _) = self.waiting.pop_front()?;
+        if !self.allows(bytes) {
+            self.give_up();
+        }
+        self.in_flight += u64::from(bytes);
+        self.sent.push_back(Sent {
+            bytes,
+            at_ns: now_ns,
+            arrived: false,
+            lost: false,
+            missing_ns: None,
+        });
+        let gap_s = 8.0 * f64::from(bytes) / self.rate.pace_bps();
+        (self.left_ns, self.paced_ns) = (now_ns, now_ns + (gap_s * 1e9) as u64);
+        self.next += 1;
+        Some(Unit {
+            seq: self.next - 1,
+            bytes,
+        })
+    }
+
+    /// Nothing was heard of what is in flight.
+    fn give_up(&mut self) {
+        self.sent.clear();
+        (self.first, self.in_flight) = (self.next, 0);
+    }
+
+    /// Takes feedback.
+    pub fn on_feedback(&mut self, now_ns: u64, feedback: &Feedback) {
+        let mut news = News {
+            now_s: seconds(now_ns),
+            in_flight: self.in_flight as f64,
+            at_most: self.rate.is_most(),
+            ..News::default()
+        };
+        if feedback.highest >= self.edge {
+            self.advance(now_ns, feedback, &mut news);
+        }
+        self.note_arrivals(now_ns, feedback, &mut news);
+        self.note_losses(now_ns, &mut news);
+        let Some(rtt_s) = self.rtt_s else { return };
+        news.rtt_s = rtt_s;
+        (news.queue_s, news.average_queue_s) = (self.delay.now_s(), self.delay.average_s());
+        self.window.on_feedback(&news);
+        self.rate
+            .follow(self.window.bytes(), self.window.ratio(), rtt_s);
+    }
+
+    /// Returns the packet of a number, if it is still known.
+    fn at(&mut self, seq: u32) -> Option<&mut Sent> {
+        let place = seq.checked_sub(self.first)?;
+        self.sent.get_mut(place as usize)
+    }
+
+    /// A packet arrived that is higher than all before: a round trip, a one-way delay, and all up to it
+    /// are no longer in flight, lost or not.
+    fn advance(&mut self, now_ns: u64, feedback: &Feedback, news: &mut News) {
+        for seq in self.edge..=feedback.highest {
+            if let Some(sent) = self.at(seq) {
+                let bytes = sent.bytes;
+                news.bytes += f64::from(bytes);
+                self.in_flight -= u64::from(bytes);
+            }
+        }
+        self.edge = feedback.highest + 1;
+        let Some(at_ns) = self.at(feedback.highest).map(|sent| sent.at_ns) else {
+            return;
+        };
+        let rtt_s = seconds(now_ns - at_ns);
+        let smoothed_s = self
+            .rtt_s
+            .map_or(rtt_s, |before| before + RTT_WEIGHT * (rtt_s - before));
+        self.rtt_s = Some(smoothed_s);
+        let one_way_ns = feedback.arrived_ns - at_ns;
+        self.delay
+            .take(now_ns, one_way_ns, smoothed_s.min(AVERAGED_S));
+    }
+
+    fn note_arrivals(&mut self, now_ns: u64, feedback: &Feedback, news: &mut News) {
+        for behind in 0..REPORTED.min(feedback.highest + 1) {
+            if feedback.received >> behind & 1 == 0 {
+                continue;
+            }
+            let marked = feedback.marked >> behind & 1 == 1;
+            let Some(sent) = self.at(feedback.highest - behind) else {
+                continue;
+            };
+            if std::mem::replace(&mut sent.arrived, true) {
+                continue;
+            }
+            let (bytes, missing_ns) = (f64::from(sent.bytes), sent.missing_ns);
+            news.packets += 1;
+            if marked {
+                news.marked += 1;
+                news.marked_bytes += bytes;
+            }
+            if let Some(missing_ns) = missing_ns {
+                self.reordering_ns = self.reordering_ns.max(now_ns - missing_ns);
+            }
+        }
+    }
+
+    /// A packet is lost if later ones arrived and it did not in the time that reordering takes, or that
+    /// feedback has it.
+    fn note_losses(&mut self, now_ns: u64, news: &mut News) {
+        let known = self.edge.saturating_sub(self.first) as usize;
+        for sent in self.sent.iter_mut().take(known) {
+            if sent.arrived || sent.lost {
+                continue;
+            }
+            let missing_ns = *sent.missing_ns.get_or_insert(now_ns);
+            sent.lost = now_ns - missing_ns >= self.reordering_ns;
+            news.lost |= sent.lost;
+        }
+        while self.first + REPORTED < self.edge
+            && let Some(sent) = self.sent.pop_front()
+        {
+            self.first += 1;
+            news.lost |= !sent.arrived && !sent.lost;
+        }
+    }
+}
