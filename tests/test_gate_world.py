@@ -333,6 +333,7 @@ REFUSED = [
     ),
     (
         scenario(POISSON, {"kind": "video", "rates_bps": [1e6]}),
+        scenario(POISSON, {"kind": "call"}),
         "flows.1.kind = video must be another",
     ),
     (scenario({**TCP, "rate_bps": 1e6}), "flows.0.rate_bps = 1e+06 must not be given"),

@@ -169,9 +169,9 @@ def _of_video() -> list[Definition[EndCounts]]:
             "stalled",
             SHARE,
             r"T_\mathrm{stalled} / (T_\mathrm{played} + T_\mathrm{stalled})",
-            "share of the time since their first pictures in which videos and calls stood still for "
-            "want of data; a call does so if no frame came for three frames' time, and 150 ms more "
-            "than one's",
+            "share of the time since their first pictures in which videos and calls stood still "
+            "for want of data; a call does so if no frame came for three frames' time, and 150 ms "
+            "more than one's",
             lambda c: ratio(
                 c.sum(lambda each: each.stalled), c.sum(lambda each: each.played + each.stalled)
             ),

@@ -488,14 +488,14 @@ class VideoFlows(FlowsBase):
 
 @dataclass(frozen=True, kw_only=True)
 class CallFlows(FlowsBase):
-    """Video calls that adapt their rate by SCReAM, version 2 (draft-ietf-ccwg-rfc8298bis-screamv2; RFC
-    8298 is its first).
+    """Video calls that adapt their rate by SCReAM.
 
-    Each makes frames at the rate that its sender sets, in one direction, and sends their packets at
-    a pace, while at most three windows are in flight. The receiver's feedback goes the way back.
-    The window follows the queueing delay of the path (60 ms at most), losses, and marks if `ecn`:
-    classic ones, or with `ect1` those of L4S. A frame is shown when all of its packets are there;
-    nothing is sent again.
+    It is version 2 (draft-ietf-ccwg-rfc8298bis-screamv2), which is to replace RFC 8298. Each makes
+    frames at the rate that its sender sets, in one direction, and sends their packets at a pace,
+    while at most three windows are in flight. The receiver's feedback goes the way back. The window
+    follows the queueing delay of the path (60 ms at most), losses, and marks if `ecn`: classic
+    ones, or with `ect1` those of L4S. A frame is shown when all of its packets are there; nothing
+    is sent again.
 
     Attributes:
         label: Name of the class in which their packets are counted: letters, digits, `-` and `_`.

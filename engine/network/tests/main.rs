@@ -1,6 +1,7 @@
 //! The tests of this crate, as one program: compiled and linked once, not once for each file.
 
 mod applications;
+mod calls;
 mod catching_up;
 mod classes;
 mod closed_forms;

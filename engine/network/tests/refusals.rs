@@ -80,7 +80,7 @@ fn each_with_its_reason() {
             |plan| plan.sample_ns = 1,
         ),
         (
-            "replications = 20000 times 1 queues must be at most 3051: their times may take \
+            "replications = 20000 times 1 queues must be at most 2543: their times may take \
              4000000000 bytes",
             |plan| plan.replications = 20_000,
         ),

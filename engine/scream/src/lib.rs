@@ -28,8 +28,9 @@ pub use sender::{Sender, Unit};
 /// What a sender is told of its video and its path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Least and greatest rate of the video, bits/s (`TARGET_BITRATE_MIN`, `TARGET_BITRATE_MAX`).
+    /// Least rate of the video, bits/s (`TARGET_BITRATE_MIN`).
     pub least_bps: f64,
+    /// Greatest rate (`TARGET_BITRATE_MAX`).
     pub most_bps: f64,
     /// Time between two frames.
     pub frame_ns: u64,

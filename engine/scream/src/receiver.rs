@@ -11,11 +11,13 @@ pub const REPORTED: u32 = 32;
 /// Feedback: of the packet with the highest number, and of those before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Feedback {
+    /// The highest number that arrived.
     pub highest: u32,
     /// When that packet arrived.
     pub arrived_ns: u64,
-    /// Bit i: the packet i before it arrived; it was marked.
+    /// Bit i: the packet i before it arrived.
     pub received: u32,
+    /// Bit i: the packet i before it was marked.
     pub marked: u32,
 }
 

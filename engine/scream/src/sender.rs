@@ -22,7 +22,9 @@ const SILENCE_NS: u64 = 500_000_000;
 /// A packet that leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unit {
+    /// Its number.
     pub seq: u32,
+    /// Its size.
     pub bytes: u16,
 }
 
@@ -62,6 +64,7 @@ pub struct Sender {
 }
 
 impl Sender {
+    /// A sender before its first frame.
     pub fn new(config: &Config) -> Self {
         Self {
             window: Window::new(config),
@@ -244,6 +247,85 @@ impl Sender {
         {
             self.first += 1;
             news.lost |= !sent.arrived && !sent.lost;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Receiver;
+
+    const MS: u64 = 1_000_000;
+
+    fn config(l4s: bool) -> Config {
+        Config {
+            least_bps: 150e3,
+            most_bps: 20e6,
+            frame_ns: 33 * MS,
+            packet_bytes: 1200,
+            l4s,
+        }
+    }
+
+    /// A path of a constant round trip; each packet is lost, marked or kept as `fate` says.
+    fn talk(sender: &mut Sender, rounds: u64, rtt_ns: u64, mut fate: impl FnMut(u32) -> Fate) {
+        let (mut receiver, mut answers) = (Receiver::default(), VecDeque::new());
+        let mut on_way = VecDeque::new();
+        for now_ns in (0..rounds * rtt_ns).step_by(MS as usize) {
+            if now_ns % (33 * MS) == 0 {
+                let bytes = sender.target_bps() * 0.033 / 8.0;
+                sender.on_frame(now_ns, bytes as u32);
+            }
+            while let Some(unit) = sender.send(now_ns) {
+                on_way.push_back((now_ns + rtt_ns / 2, unit.seq));
+            }
+            while let Some((_, seq)) = on_way.pop_front_if(|(due_ns, _)| *due_ns <= now_ns) {
+                let fate = fate(seq);
+                if fate != Fate::Lost {
+                    let answer = receiver.on_packet(now_ns, seq, fate == Fate::Marked, false);
+                    answers.extend(answer.map(|answer| (now_ns + rtt_ns / 2, answer)));
+                }
+            }
+            answers.extend(
+                receiver
+                    .on_timer(now_ns)
+                    .map(|answer| (now_ns + rtt_ns / 2, answer)),
+            );
+            while let Some((_, answer)) = answers.pop_front_if(|(due_ns, _)| *due_ns <= now_ns) {
+                sender.on_feedback(now_ns, &answer);
+            }
+        }
+    }
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Fate {
+        Kept,
+        Marked,
+        Lost,
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_happens_its_rate_stays_in_range(
+            l4s: bool,
+            rtt_ms in 0_u64..2000,
+            fates in prop::collection::vec(0_u8..4, 1..60),
+        ) {
+            let mut sender = Sender::new(&config(l4s));
+            talk(&mut sender, 4000 / (rtt_ms + 20) + 2, (rtt_ms + 1) * MS, |seq| {
+                match fates[seq as usize % fates.len()] {
+                    0 => Fate::Lost,
+                    1 => Fate::Marked,
+                    _ => Fate::Kept,
+                }
+            });
+            prop_assert!((150e3..=20e6).contains(&sender.target_bps()));
+            prop_assert!(sender.window.bytes() >= 3000.0 && sender.window.bytes().is_finite());
+            let unknown: u64 = sender.sent.iter().map(|sent| u64::from(sent.bytes)).sum();
+            prop_assert!(sender.in_flight <= unknown);
         }
     }
 }

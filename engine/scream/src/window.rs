@@ -226,3 +226,117 @@ impl Window {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACKET: f64 = 1000.0;
+    const BEFORE: f64 = 100_000.0;
+
+    /// A window of 100 packets, with as much in flight, and feedback at 10 s on a path of 50 ms.
+    fn window(l4s: bool) -> (Window, News) {
+        let config = Config {
+            least_bps: 1e5,
+            most_bps: 1e8,
+            frame_ns: 20_000_000,
+            packet_bytes: PACKET as u16,
+            l4s,
+        };
+        let mut window = Window::new(&config);
+        window.bytes = BEFORE;
+        let news = News {
+            now_s: 10.0,
+            packets: 10,
+            rtt_s: 0.05,
+            in_flight: BEFORE,
+            ..News::default()
+        };
+        (window, news)
+    }
+
+    fn after(l4s: bool, change: impl Fn(&mut News)) -> f64 {
+        let (mut window, mut news) = window(l4s);
+        change(&mut news);
+        window.on_feedback(&news);
+        window.bytes() / BEFORE
+    }
+
+    #[test]
+    fn each_kind_of_congestion_has_its_factor() {
+        let lost = |news: &mut News| news.lost = true;
+        let marked = |news: &mut News| (news.marked, news.queue_s) = (5, 0.02);
+        let late = |queue_s: f64| move |news: &mut News| news.average_queue_s = queue_s;
+        for (found, expected) in [
+            (after(false, lost), 0.7),
+            (after(true, lost), 0.7),
+            (after(false, marked), 0.8),
+            // half of the packets, of weight 1/8; half of that, in two parts a round trip
+            (after(true, marked), 1.0 - 0.5 / 8.0 / 2.0 / 2.0),
+            (after(false, late(0.029)), 1.0),
+            (after(false, late(0.045)), 1.0 - 0.5 / 2.0 / 2.0),
+            (after(true, late(0.1)), 1.0 - 1.0 / 2.0 / 2.0),
+        ] {
+            assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+        }
+    }
+
+    #[test]
+    fn it_shrinks_once_in_25_ms() {
+        let (mut window, mut news) = window(false);
+        news.lost = true;
+        window.on_feedback(&news);
+        news.now_s = 10.02;
+        window.on_feedback(&news);
+        assert_eq!(window.bytes(), 0.7 * BEFORE);
+        // what was lost meanwhile counts
+        (news.now_s, news.lost) = (10.026, false);
+        window.on_feedback(&news);
+        assert!((window.bytes() - 0.49 * BEFORE).abs() < 1e-6);
+        // never below three packets of a kilobyte
+        for step in 0..100 {
+            (news.now_s, news.lost) = (11.0 + f64::from(step), true);
+            window.on_feedback(&news);
+        }
+        assert_eq!(window.bytes(), 3000.0);
+    }
+
+    #[test]
+    fn a_round_trip_without_congestion_adds_a_packet_and_a_fiftieth() {
+        let (mut window, mut news) = window(false);
+        for _ in 0..10 {
+            // all that is in flight is acknowledged
+            (news.bytes, news.in_flight) = (window.bytes(), window.bytes());
+            let expected = window.bytes() + PACKET + 0.02 * window.bytes();
+            window.on_feedback(&news);
+            assert!((window.bytes() - expected).abs() < 1e-6);
+            news.now_s += 0.05;
+        }
+        // just after congestion by a packet, near the window of then by a quarter of one
+        news.lost = true;
+        window.on_feedback(&news);
+        let reduced = window.bytes();
+        (news.lost, news.bytes, news.in_flight) = (false, reduced, reduced);
+        news.now_s += 0.02;
+        window.on_feedback(&news);
+        let grown = window.bytes() - reduced;
+        assert!((PACKET..1.1 * PACKET).contains(&grown), "{grown}");
+        window.bytes = window.inflection;
+        news.bytes = window.bytes;
+        news.in_flight = window.bytes;
+        window.on_feedback(&news);
+        let grown = window.bytes() - window.inflection;
+        assert!((0.25 * PACKET..0.27 * PACKET).contains(&grown), "{grown}");
+        // and not at all at the greatest rate, or with little in flight
+        for (at_most, in_flight) in [(true, window.bytes()), (false, 0.0)] {
+            let (mut still, quiet) = (window.clone(), news);
+            still.most_in_flight = [0.0; 2];
+            still.on_feedback(&News {
+                at_most,
+                in_flight,
+                ..quiet
+            });
+            assert_eq!(still.bytes(), window.bytes());
+        }
+    }
+}
