@@ -122,7 +122,7 @@ def test_the_same_on_one_thread_or_two_and_its_measures_are_a_calls():
         }
     )
     one, two = (network.simulate(scenario, threads=threads, fresh=True) for threads in (1, 2))
-    assert one.measures == two.measures
+    assert repr(one.measures) == repr(two.measures)
     assert {"call.frame_p99", "call.quality", "call.stall_ratio"} <= set(one.measures)
     assert not {"call.switch_rate", "call.page_mean", "call.completion_mean"} & set(one.measures)
 
@@ -130,7 +130,7 @@ def test_the_same_on_one_thread_or_two_and_its_measures_are_a_calls():
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"min_rate_bps": 2e6}, "min_rate_bps = 2e6 must be at most max_rate_bps = 1.5e6"),
+        ({"min_rate_bps": 2e6}, "min_rate_bps = 2e\\+06 must be at most max_rate_bps = 1.5e\\+06"),
         ({"packet_bytes": 40}, "packet_bytes = 40 must"),
         ({"ect1": True}, "ect1 = true needs ecn = true"),
     ],
