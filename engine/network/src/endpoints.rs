@@ -324,7 +324,10 @@ impl Endpoints {
     ) {
         let (caller, start_ns) = call.start(random);
         let number = self.calls.len() as u32;
-        agenda.add(clock.ticks(start_ns), Task::Frame(number));
+        // no frame is made from `stop_ns` on
+        if start_ns < call.stop_ns {
+            agenda.add(clock.ticks(start_ns), Task::Frame(number));
+        }
         self.calls.push(CallEnds {
             caller,
             flow: self.datagrams.len() as u32,
