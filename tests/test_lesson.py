@@ -13,9 +13,13 @@ from sluicegate.cli import main
 from sluicegate.errors import SluiceError
 from sluicegate.lessons import LESSONS, Lesson, Worked, grade, lesson_page, template, work
 from sluicegate.lessons.lesson import Values
+from sluicegate.lessons.real import with_classes
 from sluicegate.scenario import NetworkScenario, load
+from sluicegate.testbed.check import missing, needs
 
 pytestmark = pytest.mark.slow
+
+LACKING = missing(needs())
 
 
 def short(lesson: Lesson) -> Lesson:
@@ -61,6 +65,39 @@ def test_the_buffers_wait_is_the_closed_form_and_bounds_the_pings(worked: Worked
     assert asked["page_bbr_s"].answer < asked["page_large_s"].answer
     # a page of 180 kB takes at least its own transmission
     assert asked["page_small_s"].answer > 180_000 * 8 / values["rate_bps"]
+
+
+def test_what_a_router_does_not_count_by_class_follows_from_its_queue_and_the_flows(
+    worked: Worked,
+) -> None:
+    for label, scenario in short(worked.lesson).runs(worked.values).items():
+        found = worked.records[label]
+        computed = with_classes(scenario, found)
+        page, ping = "page.completion_mean", "ping.one_way_delay_mean"
+        assert computed[page].value == pytest.approx(found[page].value)
+        # pings that find the buffer full are lost, and only the others are measured
+        if scenario.queue.limit > worked.values["tiny"]:
+            assert computed[ping].value == pytest.approx(found[ping].value, rel=0.08)
+
+
+@pytest.mark.skipif(bool(LACKING), reason=f"no gate here: {LACKING}")
+def test_the_lesson_on_real_packets() -> None:
+    lesson = LESSONS["bufferbloat"]
+    label = "Reno, 100 packets"
+
+    def runs(values: Values) -> dict[str, NetworkScenario]:
+        return {label: lesson.runs(values)[label].replace(duration_s=5, warm_up_s=2)}
+
+    one = replace(lesson, runs=runs, questions=lambda *_: [])
+    found = work(one, world="gate")
+    assert found.whose == "the assignment as given, with real packets"
+    record = found.records[label]
+    # behind more than half of a full buffer of 120 ms, as simulated
+    assert 0.06 < record["ping.one_way_delay_mean"].value < 0.125
+    # the slow start of a page over such round trips
+    assert 0.3 < record["page.completion_mean"].value < 1.5
+    with pytest.raises(SluiceError, match="world = moon must be one of network, gate"):
+        work(lesson, world="moon")
 
 
 @pytest.mark.parametrize("name", ["red", "l4s"])
@@ -179,6 +216,8 @@ def test_wrong_words_on_the_command_line_are_told(
         (["tcp"], 2, "tcp is no lesson; there are bufferbloat, red, l4s"),
         (["red", "--grade", str(bad), "--answers"], 2, "--grade writes no page"),
         (["red", "--csv", "marks.csv"], 2, "--csv needs --grade"),
+        (["red", "--world", "moon"], 2, "--world moon must be one of network, gate"),
+        (["red", "--world", "gate", "--grade", str(bad)], 2, "--grade takes --world network"),
         (["red", "--student", "3", "--out", str(kept)], 1, "answers variant of student 17, not"),
         (["red", "--student", "3", "--grade", str(kept / "answers.toml")], 1, "of student 17, not"),
         (["red", "--grade", str(above)], 1, "loss_times must stand below [answers]"),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sluicegate.lessons import Graded, Lesson, Worked
 
 _NAMES = ("bufferbloat", "red", "l4s")
+_WORLDS = ("network", "gate")
 _ANSWERS = "answers.toml"
 _SCENARIOS = "scenarios"
 
@@ -48,6 +49,15 @@ def lesson(
             show_default=False,
         ),
     ] = None,
+    world: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(_WORLDS),
+            autocompletion=lambda: list(_WORLDS),
+            help="network: simulated, in seconds; gate: with real packets, in real time, ten "
+            "minutes for bufferbloat (sluice testbed --check says what that needs).",
+        ),
+    ] = "network",
     out: Annotated[
         Path | None,
         typer.Option(
@@ -80,31 +90,36 @@ def lesson(
 ) -> None:
     """Give a lesson: a page with figures and questions, and a file for the answers.
 
-    Needs neither root nor a virtual machine; the runs take some seconds and are kept.
+    Needs neither root nor a virtual machine; the runs take some seconds and are kept. With --world
+    gate they are real, and no run is the same twice.
     """
     require("matplotlib", "the page of its figures")
     from sluicegate import lessons
 
+    if world not in lessons.WORLDS:
+        raise UsageError(f"--world {world} must be one of {', '.join(lessons.WORLDS)}")
     if name not in lessons.LESSONS:
         raise UsageError(f"{name} is no lesson; there are {', '.join(lessons.LESSONS)}")
     chosen = lessons.LESSONS[name]
     if grade:
         if out is not None or answers:
             raise UsageError("--grade writes no page: leave out --out and --answers")
+        if world != "network":
+            raise UsageError("--grade takes --world network: real runs are not the same twice")
         _grade(chosen, grade, student, csv)
         return
     if csv is not None:
         raise UsageError("--csv needs --grade: it writes the results")
     folder = out or Path(name if student is None else f"{name}-{student}")
     _refuse_other_answers(folder / _ANSWERS, name, student)
-    _write(_work(chosen, student), folder, answers=answers)
+    _write(_work(chosen, student, world), folder, answers=answers)
 
 
-def _work(chosen: Lesson, student: int | None) -> Worked:
+def _work(chosen: Lesson, student: int | None, world: str = "network") -> Worked:
     from sluicegate import lessons
 
     with progress(len(chosen.runs(chosen.given))) as watch:
-        return lessons.work(chosen, student, watch)
+        return lessons.work(chosen, student, watch, world)
 
 
 def _refuse_other_answers(file: Path, name: str, student: int | None) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from sluicegate.lessons import bufferbloat, l4s, red
 from sluicegate.lessons.grade import Graded, grade, lesson_of, student_of, template
-from sluicegate.lessons.lesson import Lesson, Question, Worked, whose, work
+from sluicegate.lessons.lesson import WORLDS, Lesson, Question, Worked, whose, work
 from sluicegate.lessons.page import lesson_page
 
 LESSONS = {each.name: each for each in (bufferbloat.LESSON, red.LESSON, l4s.LESSON)}
 
 __all__ = [
     "LESSONS",
+    "WORLDS",
     "Graded",
     "Lesson",
     "Question",

@@ -39,9 +39,9 @@ def _runs(values: Values) -> dict[str, NetworkScenario]:
         name = control.lower()
         runs[_label(control, buffer)] = base.replace(
             {
-                "topology.links.0.delay_s": values["rtt_s"] / 4,
-                "topology.links.1.delay_s": values["rtt_s"] / 4,
-                "topology.links.1.rate_bps": values["rate_bps"],
+                "topology.client_delays_s": [values["rtt_s"] / 4],
+                "topology.delay_s": values["rtt_s"] / 4,
+                "topology.rate_bps": values["rate_bps"],
                 "flows.0.tcp.congestion_control": name,
                 "flows.2.tcp.congestion_control": name,
                 "queue.limit": int(buffer),
@@ -52,7 +52,9 @@ def _runs(values: Values) -> dict[str, NetworkScenario]:
 
 def _ping_back_ms(values: Values) -> float:
     """The way back of a ping, which meets no queue."""
-    return _MS * (values["rtt_s"] / 2 + _PING_BITS / values["rate_bps"] + _PING_BITS / _FAST_BPS)
+    return _MS * (
+        values["rtt_s"] / 2 + _PING_BITS / values["rate_bps"] + 2 * _PING_BITS / _FAST_BPS
+    )
 
 
 def _figures(values: Values, records: Records) -> list[Drawn]:

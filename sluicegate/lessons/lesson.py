@@ -10,15 +10,21 @@ from pathlib import Path
 
 import numpy as np
 
-from sluicegate.errors import InterruptError
+from sluicegate.errors import InterruptError, SluiceError
+from sluicegate.lessons.real import with_classes
 from sluicegate.report.figure import Figure
 from sluicegate.scenario import NetworkScenario, load
 from sluicegate.toml import scenario_text
 from sluicegate.worlds import Watch
-from sluicegate.worlds.network import NetworkRecord, simulate
+from sluicegate.worlds import world as world_class
+from sluicegate.worlds.network import NetworkRecord
 
 Values = Mapping[str, float]
 Records = Mapping[str, NetworkRecord]
+
+NETWORK, GATE = WORLDS = ("network", "gate")
+# runs of each case with real packets, which take their time
+_REAL_REPLICATIONS = 2
 
 _SCENARIOS = Path(__file__).parents[1] / "examples" / "scenarios" / "lessons"
 
@@ -106,6 +112,7 @@ class Worked:
     Attributes:
         lesson: The lesson.
         student: Whose variant it is; None: the assignment as it is given.
+        world: Where the runs were made, one of `WORLDS`.
         values: The variant.
         records: The runs by their labels.
         questions: The questions with their answers.
@@ -113,14 +120,15 @@ class Worked:
 
     lesson: Lesson
     student: int | None
+    world: str
     values: Values
     records: Records
     questions: Sequence[Question]
 
     @property
     def whose(self) -> str:
-        """Whose variant it is, in words."""
-        return whose(self.student)
+        """Whose variant it is, and where it was run, in words."""
+        return whose(self.student) + (", with real packets" if self.world == GATE else "")
 
     def scenarios(self) -> dict[str, str]:
         """The runs as scenario files: names, such as `reno-20-packets.toml`, and texts."""
@@ -151,26 +159,46 @@ def scenario(name: str) -> NetworkScenario:
     return found
 
 
-def work(lesson: Lesson, student: int | None = None, watch: Watch | None = None) -> Worked:
-    """Run a lesson's variant. Finished runs are kept in the store.
+def work(
+    lesson: Lesson,
+    student: int | None = None,
+    watch: Watch | None = None,
+    world: str = NETWORK,
+) -> Worked:
+    """Run a lesson's variant. Finished runs are kept in the store, but for those of real packets.
 
     Args:
         lesson: The lesson.
         student: Number of the student; None: the assignment as it is given.
-        watch: Called now and then with the run's label, the seconds simulated, and those in all.
+        watch: Called now and then with the run's label, the seconds done, and those in all.
+        world: `network`, or `gate`: real packets, in real time, each case in two runs.
 
     Raises:
         InterruptError: After Ctrl-C.
+        SluiceError: If there is no such world for lessons, or if it cannot run the scenarios.
     """
+    if world not in WORLDS:
+        raise SluiceError(f"world = {world} must be one of {', '.join(WORLDS)}")
     values = lesson.variant(student)
+    runs = lesson.runs(values)
+    if world == GATE:
+        runs = {
+            label: each.replace(replications=_REAL_REPLICATIONS) for label, each in runs.items()
+        }
+    place = world_class(world)()
+    for each in runs.values():
+        place.check(each, each.disciplines[0])
     records: dict[str, NetworkRecord] = {}
-    for label, each in lesson.runs(values).items():
-        records[label] = simulate(each, watch=None if watch is None else partial(watch, label))
+    for label, each in runs.items():
+        told = partial(watch or (lambda *_: None), label)
+        found = place.run(each, each.disciplines[0], threads=None, on_progress=told, fresh=False)
+        records[label] = with_classes(each, found) if world == GATE else found
         if records[label].interrupted:
             raise InterruptError("interrupted: the finished runs are kept")
     return Worked(
         lesson=lesson,
         student=student,
+        world=world,
         values=values,
         records=records,
         questions=lesson.questions(values, records),
