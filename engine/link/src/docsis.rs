@@ -3,8 +3,10 @@
 //! Time is divided into intervals, each described by a MAP. A packet that finds the modem idle is
 //! requested at the next interval, and its grant comes a while after. While packets wait, requests
 //! ride with what is sent, so each interval has a grant; of each, the channel sends as many bits as
-//! the modem's rate allows (G. White et al., draft-white-tsvwg-lld-00: a request and its grant take 2
-//! to 8 ms, with intervals of 2 ms). Contention of requests and losses of them are left out.
+//! the modem's rate allows. So does CableLabs' model for ns-3 (docsis-ns3 at 02aa242,
+//! `doc/source/model-overview.rst`): intervals of 1 to 2 ms (2 ms by default), a request in the next
+//! interval, its grant in the second one after that, requests that ride with grants. Contention of
+//! requests and losses of them are left out.
 
 use crate::{
     clock::{Clock, Ticks},

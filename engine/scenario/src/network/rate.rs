@@ -73,7 +73,7 @@ table! {
     /// Wi-Fi: packets leave in aggregates, each after a contention for the air.
     ///
     /// An aggregate has at most 64 packets, 65,535 bytes and 4 ms. Its airtime is that of the model of
-    /// Høiland-Jørgensen et al. (USENIX ATC 2017), with the times of IEEE 802.11 (OFDM at 5 GHz).
+    /// Høiland-Jørgensen et al. (USENIX ATC 2017), with the times of IEEE 802.11n at 5 GHz.
     pub struct WifiLink kind "wifi" {
         /// Rate on the air: two streams of 20 MHz by default (MCS 15).
         rate_bps: f64 = 144.4e6, MOVING;
