@@ -9,7 +9,7 @@ import pytest
 import sluicegate as sg
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.evaluate import PROFILES, evaluate
-from sluicegate.evaluate.case import FORWARD, SECOND_HOP, Fitted
+from sluicegate.evaluate.case import FORWARD, SECOND_HOP, Case, Fitted
 from sluicegate.evaluate.cases import CASES
 from sluicegate.evaluate.page import evaluation_page
 from sluicegate.evaluate.plan import EvaluationFolder, Plan
@@ -148,14 +148,21 @@ def test_l4s_needs_a_queue_that_marks_early(tmp_path):
         for each in ("prague.queueing_delay", "goodput_ratio")
     )
     drop_tail, codel, dualpi2 = waits
-    assert dualpi2 < 0.002 < codel < drop_tail
-    # CUBIC over Prague: in one queue that marks for both, Prague takes it
-    assert shares[1] < 0.35 < shares[2]
+    # L marks all from 1 ms on, CoDel too few to hold its 5 ms; drop-tail has 100 ms, and
+    # CUBIC's part of them comes and goes
+    assert dualpi2 < 0.001
+    assert 0.005 < codel < 0.05 < drop_tail < 0.1
+    # CUBIC over Prague: in one queue that marks for both, Prague takes it; DualPI2's coupling makes
+    # both equal, within a factor of two in so short a time
+    assert shares[1] < 0.1
+    assert 0.5 < shares[2] < 2
     bursty = case_named("l4s-s2-bursts-prague")
     assert "client0 -> left" in bursty.scenario(brief, bursty.fitted(CODEL), 0, 1).links
     goodputs = [found.mean(bursty, name, "prague.goodput_bps").value for name in found.plan.names]
-    # packets that come together wait for each other, and are marked: less than with a full buffer
-    assert goodputs[2] < 0.95 * goodputs[0]
+    # packets that come together wait for each other, and are marked: a third of the link, which a
+    # queue fills that marks later
+    assert min(goodputs[:2]) > 0.99 * brief.rate_bps
+    assert goodputs[2] < 0.4 * brief.rate_bps
     first = evaluate(["codel"], tmp_path, sections=["S2"], **given)
     html = evaluation_page(first, ["drop_tail"]).html()
     assert first.summary(["drop_tail"])["suite"] == "L4S"
@@ -163,6 +170,18 @@ def test_l4s_needs_a_queue_that_marks_early(tmp_path):
     assert "mark ratio" in html
     assert "What L4S leaves open" in html
     assert "What RFC 7928 asks for" not in html
+
+
+def test_a_plan_makes_one_scenario_of_each_case_and_discipline(monkeypatch):
+    """To make all 660 took 2.1 s before the first run began."""
+    made = []
+    scenario = Case.scenario
+    monkeypatch.setattr(Case, "scenario", lambda *a: made.append(a[0].name) or scenario(*a))
+    plan = Plan.of(RFC7928, PROFILES["default"], [CODEL], None, None, 1)
+    fitted = [each for of in plan.fitted.values() for each in of.values()]
+    assert len(made) == sum(isinstance(each, Fitted) for each in fitted) > 60
+    assert len(plan.runs) == plan.replications * len(made)
+    assert len({run.identity for run in plan.runs}) == len(plan.runs)
 
 
 def test_the_second_of_two_aqms_is_what_the_section_says():

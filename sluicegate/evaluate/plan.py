@@ -16,10 +16,10 @@ from sluicegate.evaluate.profile import Profile
 from sluicegate.evaluate.suite import Suite
 from sluicegate.evaluate.work import NETWORK, Run
 from sluicegate.registry import Aqm
-from sluicegate.scenario import Discipline
+from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.sweeps.folder import FORMAT, Folder
 from sluicegate.worlds import world as world_class
-from sluicegate.worlds.network.simulate import describe, identity
+from sluicegate.worlds.network.simulate import describe
 
 # what RFC 7928 compares everything with
 DROP_TAIL = "drop_tail"
@@ -107,7 +107,7 @@ class Plan:
         discipline = fitted.discipline
         aqm = discipline.configured
         try:
-            scenario = case.scenario(self.profile, fitted, 0, self.seed)
+            scenario = self._first(case, name, fitted)
             if isinstance(aqm, Aqm) and aqm.of.coupled:
                 # it is held against its buffer, and `ecn`, when a run begins
                 _engine.NetworkSession(scenario.handle, discipline.handle)
@@ -132,11 +132,22 @@ class Plan:
             for case in self.cases
         }
 
+    @cached_property
+    def _firsts(self) -> dict[tuple[str, str], NetworkScenario]:
+        return {}
+
+    def _first(self, case: Case, name: str, fitted: Fitted) -> NetworkScenario:
+        """The scenario of the first replication. To make one takes milliseconds: it is kept."""
+        key = case.name, name
+        if key not in self._firsts:
+            self._firsts[key] = case.scenario(self.profile, fitted, 0, self.seed)
+        return self._firsts[key]
+
     def _fitted(self, case: Case, discipline: Discipline) -> Fitted | str:
         fitted = case.fitted(discipline)
         if self.world == NETWORK or not isinstance(fitted, Fitted):
             return fitted
-        scenario = case.scenario(self.profile, fitted, 0, self.seed)
+        scenario = self._first(case, discipline.name, fitted)
         try:
             world_class(self.world)().check(scenario, fitted.discipline)
         except SluiceError as error:
@@ -147,11 +158,11 @@ class Plan:
     def runs(self) -> list[Run]:
         """Every run, case by case, so that the first result is there soon."""
         return [
-            self._run(case, name, fitted, replication)
+            run
             for case in self.cases
             for name, fitted in self.fitted[case.name].items()
             if isinstance(fitted, Fitted)
-            for replication in range(self.replications)
+            for run in self._replications(case, name, fitted)
         ]
 
     @cached_property
@@ -162,12 +173,24 @@ class Plan:
             found.setdefault((run.case, run.name), []).append(run)
         return found
 
-    def _run(self, case: Case, name: str, fitted: Fitted, replication: int) -> Run:
-        scenario = case.scenario(self.profile, fitted, replication, self.seed)
-        described = describe(scenario, fitted.discipline)
-        # what is read of a run depends on the case
-        key = identity({**described, "case": case.name, "world": self.world})
-        return Run(key, case.name, name, fitted, replication)
+    def _replications(self, case: Case, name: str, fitted: Fitted) -> list[Run]:
+        # what is read of a run depends on the case; the others follow from the first scenario, the
+        # code, which the identity has, and their number
+        described = {
+            **describe(self._first(case, name, fitted), fitted.discipline),
+            "case": case.name,
+            "world": self.world,
+        }
+        return [
+            Run(
+                store.identity({**described, "replication": number}, _MADE_BY),
+                case.name,
+                name,
+                fitted,
+                number,
+            )
+            for number in range(self.replications)
+        ]
 
     def about(self) -> dict[str, Any]:
         """What the results folder says of the evaluation, as types that JSON has."""
