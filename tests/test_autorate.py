@@ -34,11 +34,12 @@ def test_the_loop_is_that_of_cake_autorate():
     assert rates[:17] == [before] * 17
     assert rates[17:37] == pytest.approx([before * 0.99] * 20)
     assert rates[-1] == pytest.approx(before * 0.99**2)
-    # two long delays are none, three of six are a queue: 60 ms and more are 25 % off, once in 0.3 s
+    # two long delays are none, three of six are a queue, 100 ms on average over all six: 60 ms and
+    # more are 25 % off, once in 0.3 s
     rate = loop.rate_bps
     delays = answers(loop, 3_000_000, 9, 0.210)
     assert delays[:2] == [rate] * 2
-    assert delays[2:] == pytest.approx([rate * 0.75] * 7, rel=0.01)
+    assert delays[2:] == pytest.approx([rate * 0.75] * 7)
     answers(loop, 4_000_000, 200, 0.210)
     assert loop.rate_bps == 5e6
 
@@ -49,7 +50,7 @@ def test_after_a_fall_the_rate_goes_back_a_second_later():
     answers(loop, PROBE_US, 30, 0.010)
     answers(loop, 31 * PROBE_US, 3, 0.210)
     fallen = loop.rate_bps
-    assert fallen < 16e6
+    assert fallen == pytest.approx(0.75 * 20e6)
     # three short delays end the queue; the fall was at 1.65 s
     rates = answers(loop, 34 * PROBE_US, 21, 0.010)
     assert rates[:20] == [fallen] * 20
@@ -146,19 +147,23 @@ def test_the_queue_is_where_the_aqm_is():
     steps = {"kind": "steps", "steps": [{"time_s": t, "rate_bps": r} for t, r in rates]}
     found = autorate(scenario(**steps), RATES, shaper=SHAPER, bottleneck=MODEM)
     alone = sg.network.simulate(scenario(**steps))
-    # without the loop the modem's 500 packets are full: at 12 Mb/s half a second
+    # without the loop CUBIC keeps the modem's queue between 500 packets and what is left of 0.7 of
+    # these and the BDP: for the packets of the three rates together 0.13 to 0.21 s
     follows_s, alone_s = (
         record.ports[1].measures["sojourn_mean"].value for record in (found.record, alone)
     )
-    assert alone_s > 0.15
-    assert follows_s < alone_s / 4
-    # it follows down and up, and stays near the link
+    assert 0.13 < alone_s < 0.21
+    # the loop lets 60 ms grow in the modem before it slows down: half of that on average
+    assert follows_s == pytest.approx(0.03, rel=0.25)
+    # it follows down and up: until the link's rate is no longer a high load, which is above 75 % in
+    # whole per cent, and by one step of 4 % more
     times, rate = found.course["time_s"].to_numpy(), found.course["rate_bps"].to_numpy()
     for since_s, until_s, link_bps in ((20, 25, 12e6), (32, 40, 40e6)):
         part = rate[(times > since_s) & (times < until_s)]
-        assert 0.6 * link_bps < np.median(part) < 1.4 * link_bps
+        assert np.median(part) == pytest.approx(link_bps / 0.76, rel=0.06)
     goodput = found.record["goodput"].value / alone["goodput"].value
-    assert goodput > 0.75
+    # a little is lost after the step up of the link, until the shaper has followed
+    assert 0.85 < goodput < 1
     again = autorate(scenario(**steps), RATES, shaper=SHAPER, bottleneck=MODEM)
     assert again.course.equals(found.course)
 

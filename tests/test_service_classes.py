@@ -175,20 +175,25 @@ def test_strict_priority_keeps_voice_short_beside_tcp() -> None:
     plain = simulated(VOICE, BULK, aqm="drop_tail")
     classes = [EF, {"aqm": "red", "params": {"min_th": 20, "max_th": 60}}]
     apart = simulated(VOICE, BULK, aqm="drop_tail", scheduler={"kind": "prio"}, classes=classes)
-    # at most one packet of the other class, of 1500 bytes at 10 Mbit/s, and the voice of the others
-    assert in_class(apart, "sojourn_mean", "voice") < 0.0012 + 4 * 0.00016
+    # on average half a packet of the other class, of 500 bytes at 10 Mbit/s, and half of the other
+    # three calls, which send at the same time
+    mean_s = 0.0004 / 2 + 3 / 2 * 0.00016
+    assert in_class(apart, "sojourn_mean", "voice") == pytest.approx(mean_s, rel=0.15)
     assert in_class(apart, "loss_ratio", "voice") == 0
-    assert in_class(plain, "sojourn_mean", "voice") > 0.02
+    # Reno's windows together fall from 150 packets, 50 of them on their way, to 75: 25 to 100 wait,
+    # 0.36 ms each, and more than the middle, as windows grow more slowly behind a longer queue
+    waits_s = in_class(plain, "sojourn_mean", "voice")
+    assert 62.5 * 0.00036 < waits_s < 100 * 0.00036
 
 
 def test_a_class_starves_behind_a_strict_one_only() -> None:
     strict = [{"dscp": [10]}, {}]
     shared = [{"dscp": [10], "quantum_bytes": 1500}, {"quantum_bytes": 4500}]
     starved = simulated(FLOOD, BULK, aqm="drop_tail", scheduler={"kind": "prio"}, classes=strict)
-    assert in_class(starved, "goodput_bps", "bulk") < 1e4
+    assert in_class(starved, "goodput_bps", "bulk") == 0
     fair = simulated(FLOOD, BULK, aqm="drop_tail", scheduler={"kind": "ets"}, classes=shared)
-    # TCP, with three quarters of the turns, leaves what its windows do not fill
-    assert in_class(fair, "goodput_bps", "bulk") > 6e6
+    # three quarters of the turns
+    assert in_class(fair, "goodput_bps", "bulk") == pytest.approx(7.5e6, rel=2e-3)
 
 
 def test_each_class_has_its_own_aqm_and_time_between_updates() -> None:
@@ -209,8 +214,9 @@ def test_each_class_has_its_own_aqm_and_time_between_updates() -> None:
         )
         for target in (0.005, 0.02)
     }
-    # PI2 holds its target in its class, beside PIE, which updates at other times
-    assert delays == {target: pytest.approx(target, rel=0.3) for target in delays}
+    # PI2's integral holds its target in its class, beside PIE, which updates at other times: over
+    # five seeds the means of these 10 s differ from it by 1.5 % (deviation)
+    assert delays == {target: pytest.approx(target, rel=0.06) for target in delays}
 
 
 @pytest.mark.parametrize("aqm", ["gred", "rio", "wred"])
@@ -229,5 +235,8 @@ def test_packets_of_high_drop_precedence_are_lost_first(aqm: str) -> None:
     ]
     record = simulated(*flows, aqm=aqm, params={"w": 0.02})
     lost = {label: in_class(record, "loss_ratio", label) for label in ("in", "out")}
-    assert lost["in"] < 0.02
+    # all averages stay below In's 40 packets, but GRED's own one: it is in the lower half of the
+    # way to 70, where 2 % would be dropped
+    assert lost["in"] <= (0.01 if aqm == "gred" else 0)
+    # of 20,000 packets a sixth; their number has a deviation of 141, 4 % of these
     assert lost["in"] + lost["out"] == pytest.approx(1 / 3, rel=0.1)
