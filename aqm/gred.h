@@ -12,13 +12,15 @@
  *           the average of In packets, Out packets by that of all
  *   all     all packets: WRED
  *
- * Each level is RED (red.h) with its own count of packets since the last drop. When a packet finds the
- * link idle, all averages decay by (1 - w)^m.
+ * Each level is RED (red.h) with its own count of packets since the last drop. Averages decay by
+ * (1 - w)^m: with `own` that of a level when a packet of it finds none waiting, by the time that this
+ * has lasted, or else a level of which all is dropped would never come back; with the others all
+ * averages when a packet finds the link idle.
  *
  * D. Clark, W. Fang, "Explicit allocation of best-effort packet delivery service", IEEE/ACM
  * Transactions on Networking 6(4), 1998; Linux, net/sched/sch_gred.c. Linux has up to 16 levels,
- * counts bytes, lets the average of each level decay while none of its packets waits, and makes RIO's
- * from the sum of the levels' averages.
+ * counts bytes, and makes RIO's averages from the sum of those of the levels. There the average of an
+ * empty level decays up to the first packet that comes, and no more if that is dropped.
  *
  * rio.h and wred.h are presets of this class.
  */
@@ -71,6 +73,7 @@ struct gred_state {
 	struct red_state levels[GRED_LEVELS];
 	/* that wait, of each drop precedence, the last one of none: `others` may change meanwhile */
 	u32 packets[GRED_LEVELS + 1];
+	u64 decayed_ns[GRED_LEVELS];	/* up to when an average has decayed since its level is empty */
 };
 
 static inline u32 gred_configure_level(const struct gred_params *p, struct red_config *config,
@@ -120,19 +123,34 @@ static inline u32 gred_level(const struct gred_config *config, const struct aqm_
 	return level < GRED_LEVELS ? level : GRED_LEVELS - 1;
 }
 
+/* Packets of a level that wait. */
+static inline u32 gred_packets(const struct gred_state *state, const struct gred_config *config,
+			       u32 level)
+{
+	return state->packets[level] + (level == config->others ? state->packets[GRED_LEVELS] : 0);
+}
+
 static inline void gred_occupancy(struct gred_state *state, const struct gred_config *config,
 				  const struct aqm_view *view, s64 change)
 {
-	(void)config;
+	u32 level = gred_level(config, view);
+
 	state->packets[gred_precedence(view)] += (u32)change;
+	if (!gred_packets(state, config, level))
+		state->decayed_ns[level] = view->now_ns;
 }
 
-/* All averages decay alike, as the levels have one w. */
+/* What an average is multiplied by after so many packets. All levels have one w. */
+static inline s64 gred_share(const struct gred_config *config, u64 packets)
+{
+	return fixed_pow(FIXED_ONE - config->levels[0].average.w, packets);
+}
+
+/* The link was idle: all averages decay alike. */
 static inline void gred_decay(struct gred_state *state, const struct gred_config *config,
 			      const struct aqm_view *view)
 {
-	const struct red_config *first = &config->levels[0];
-	s64 share = fixed_pow(FIXED_ONE - first->average.w, red_idle_packets(first, view));
+	s64 share = gred_share(config, red_idle_packets(&config->levels[0], view));
 	u32 place;
 
 	for (place = 0; place < GRED_LEVELS; place++) {
@@ -142,29 +160,37 @@ static inline void gred_decay(struct gred_state *state, const struct gred_config
 	}
 }
 
-/* Updates the averages for which an arrival of this level counts. */
+/* gred_enqueue(): the level's own average is updated, or decays if none of its packets waits. */
+static inline void gred_observe_own(struct gred_state *state, const struct gred_config *config,
+				    u32 level, const struct aqm_view *view)
+{
+	struct red_state *own = &state->levels[level];
+	const struct red_config *rules = &config->levels[level];
+	u32 packets = gred_packets(state, config, level);
+	u64 gone;
+
+	if (packets) {
+		average_ewma(&own->average, &rules->average, fixed_from_u32(packets));
+		return;
+	}
+	gone = red_packets_since(rules, view, state->decayed_ns[level]);
+	own->average.average[0] = fixed_mul(own->average.average[0], gred_share(config, gone));
+	state->decayed_ns[level] = view->now_ns;
+}
+
+/* Updates the averages of several levels for which an arrival of this level counts. */
 static inline void gred_observe(struct gred_state *state, const struct gred_config *config,
 				u32 level, const struct aqm_view *view)
 {
-	u32 place, better = 0, counts;
+	u32 place, better = 0, packets;
 
 	for (place = 0; place < GRED_LEVELS; place++) {
-		u32 packets = state->packets[place];
-
-		if (place == config->others)
-			packets += state->packets[GRED_LEVELS];
-		better += packets;
-		counts = place == level;
-		if (config->averages == GRED_BETTER) {
-			packets = better;
-			counts = place >= level;
-		} else if (config->averages == GRED_ALL) {
-			packets = view->queue_packets;
-			counts = 1;
-		}
-		if (counts)
-			average_ewma(&state->levels[place].average, &config->levels[place].average,
-				     fixed_from_u32(packets));
+		better += gred_packets(state, config, place);
+		if (config->averages == GRED_BETTER && place < level)
+			continue;
+		packets = config->averages == GRED_BETTER ? better : view->queue_packets;
+		average_ewma(&state->levels[place].average, &config->levels[place].average,
+			     fixed_from_u32(packets));
 	}
 }
 
@@ -176,7 +202,9 @@ static inline enum aqm_verdict gred_arrive(struct gred_state *state,
 	struct red_state *own = &state->levels[level];
 	const struct red_config *rules = &config->levels[level];
 
-	if (view->idle)
+	if (config->averages == GRED_OWN)
+		gred_observe_own(state, config, level, view);
+	else if (view->idle)
 		gred_decay(state, config, view);
 	else
 		gred_observe(state, config, level, view);

@@ -207,14 +207,21 @@ static inline s64 red_probability(const struct red_state *state,
 	return red_drop_probability(config, red_average(state));
 }
 
-/* Returns how many packets of the mean size could have left since the link became idle. */
-static inline u64 red_idle_packets(const struct red_config *config,
-				   const struct aqm_view *view)
+/* Returns how many packets of the mean size could have left since a time. */
+static inline u64 red_packets_since(const struct red_config *config,
+				    const struct aqm_view *view, u64 since_ns)
 {
 	u64 packet_ns = config->mean_packet_bits * 1000000000ULL /
 			(view->rate_bps ? view->rate_bps : 1);
 
-	return (view->now_ns - view->idle_since_ns) / (packet_ns ? packet_ns : 1);
+	return (view->now_ns - since_ns) / (packet_ns ? packet_ns : 1);
+}
+
+/* Likewise since the link became idle. */
+static inline u64 red_idle_packets(const struct red_config *config,
+				   const struct aqm_view *view)
+{
+	return red_packets_since(config, view, view->idle_since_ns);
 }
 
 /* R < p_b / (1 - count p_b), or p_b / (2 - n p_b), without the division. */

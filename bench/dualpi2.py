@@ -164,8 +164,7 @@ def in_lab(scenario: NetworkScenario, world: str, seed: int) -> dict[str, float 
     bed = LabTestbed.of(kernel.ready(), programs=layer.programs, modules=modules)
     planned = lab_plan(scenario, discipline, 0, layer, None)
     outcome = bed.run(planned.job, seed=seed, ended=threading.Event())
-    since_ns = outcome.start_ns + round(WARM_UP_S * _NS_PER_S)
-    until_ns = outcome.start_ns + round(DURATION_S * _NS_PER_S)
+    since_ns, until_ns = judged_ns(scenario, outcome)
     tally = LinkSeen(outcome.seen[0], layer.marks_behind).tally(
         since_ns, until_ns, scenario.topology.rate_bps
     )
@@ -178,6 +177,13 @@ def in_lab(scenario: NetworkScenario, world: str, seed: int) -> dict[str, float 
     return {**whole, **classes}
 
 
+def judged_ns(scenario: NetworkScenario, outcome: Outcome) -> tuple[int, int]:
+    """Return begin and end of what is judged, as the times of the outcome."""
+    ends_s = scenario.warm_up, scenario.duration_s
+    since_ns, until_ns = (outcome.start_ns + round(end_s * _NS_PER_S) for end_s in ends_s)
+    return since_ns, until_ns
+
+
 def by_class(
     scenario: NetworkScenario, plan: Plan, outcome: Outcome, *, marks_seen: bool
 ) -> dict[str, float | None]:
@@ -185,8 +191,7 @@ def by_class(
     (seen,) = outcome.seen
     class_of = class_of_each(scenario, plan, seen.came)
     origin = sources(seen)
-    since_ns = outcome.start_ns + round(WARM_UP_S * _NS_PER_S)
-    until_ns = outcome.start_ns + round(DURATION_S * _NS_PER_S)
+    since_ns, until_ns = judged_ns(scenario, outcome)
     came_ns, left_ns = seen.came["time_ns"], seen.left["time_ns"]
     arrived = (came_ns >= since_ns) & (came_ns < until_ns - _REST_NS)
     gone = np.zeros(len(seen.came), dtype=bool)
@@ -198,11 +203,14 @@ def by_class(
     for number, label in enumerate(labels(scenario)):
         own, sent = arrived & (class_of == number), left & (class_of[origin] == number)
         own_measures = {
-            "sojourn_mean": float(sojourn_s[sent].mean()),
-            "sojourn_p99": float(np.quantile(sojourn_s[sent], 0.99)),
+            # none left, if the class starves
+            "sojourn_mean": float(sojourn_s[sent].mean()) if sent.any() else None,
+            "sojourn_p99": float(np.quantile(sojourn_s[sent], 0.99)) if sent.any() else None,
             "loss_ratio": float(1 - gone[own].mean()),
             # of all that arrived, as in the network world
-            "mark_ratio": marked[sent].mean() * gone[own].mean() if marks_seen else None,
+            "mark_ratio": marked[sent].mean() * gone[own].mean()
+            if marks_seen and sent.any()
+            else None,
             "goodput_bps": goodput_bps(scenario, plan, outcome, label),
         }
         found |= {f"{label}.{name}": value for name, value in own_measures.items()}
@@ -231,7 +239,7 @@ def goodput_bps(scenario: NetworkScenario, plan: Plan, outcome: Outcome, label: 
     """Return what of a class arrived after the warm-up, headers included, each packet once."""
     clients, servers = outcome.hosts
     info_ns = plan.job.hosts[0].info_ns
-    first = round(WARM_UP_S * _NS_PER_S) // info_ns
+    first = round(scenario.warm_up * _NS_PER_S) // info_ns
     names = scenario.classes()
     bits = 0.0
     for place, group in enumerate(plan.groups):
@@ -239,11 +247,14 @@ def goodput_bps(scenario: NetworkScenario, plan: Plan, outcome: Outcome, label: 
             payload = clients.sent.streams[place].payload or 1
             packets = servers.received.stream_bytes[place][first:].sum() / payload
             bits += 8 * packets * plan.job.hosts[0].streams[place].packet_bytes
-    if label == "datagrams":
-        sample_ns = plan.job.hosts[0].sample_ns
-        skipped = round(WARM_UP_S * _NS_PER_S) // sample_ns
-        bits += 8 * 1500 * float(servers.received.sampled_datagrams[skipped:].sum())
-    return bits / (DURATION_S - WARM_UP_S)
+    for flows in scenario.flows:
+        # there is one group of datagrams at the most
+        if flows.label == label and flows.kind == "datagrams":
+            sample_ns = plan.job.hosts[0].sample_ns
+            skipped = round(scenario.warm_up * _NS_PER_S) // sample_ns
+            received = float(servers.received.sampled_datagrams[skipped:].sum())
+            bits += 8 * (flows.packet_bytes or 0) * received
+    return bits / (scenario.duration_s - scenario.warm_up)
 
 
 def kept() -> list[dict[str, Any]]:
@@ -290,19 +301,17 @@ def table(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"|---|---|{'---:|' * len(headings)}---:|"
         for label in labels(cell.scenario(1)):
             for world in WORLDS:
-                yield from _row(
+                yield from row(
                     label, world, own, {f"{label}.{n}": f for n, (_, f) in BY_CLASS.items()}
                 )
         headings = [heading for heading, _ in WHOLE.values()]
         yield f"\n| both | where | {' | '.join(headings)} | seeds |"
         yield f"|---|---|{'---:|' * len(headings)}---:|"
         for world in WORLDS:
-            yield from _row(
-                "all", world, own, {name: factor for name, (_, factor) in WHOLE.items()}
-            )
+            yield from row("all", world, own, {name: factor for name, (_, factor) in WHOLE.items()})
 
 
-def _row(
+def row(
     label: str, world: str, lines: Sequence[Mapping[str, Any]], names: Mapping[str, float]
 ) -> Iterator[str]:
     own = [line for line in lines if line["world"] == world]

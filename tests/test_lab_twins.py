@@ -16,6 +16,8 @@ from sluicegate.worlds.kernel.seen import LinkSeen
 pytestmark = pytest.mark.slow
 
 RED = {"min_th": 10, "max_th": 30, "max_p": 0.1, "w": 0.002}
+# the flows are AF11
+CLASSES = [{"dscp": [10], "aqm": "codel"}, {}]
 # by the name of the qdisc: a discipline whose twin it is, or the words for tc
 QDISCS = {
     "pfifo": {"aqm": "drop_tail"},
@@ -25,6 +27,13 @@ QDISCS = {
     "fq_codel": {"aqm": "codel", "scheduler": {"kind": "fq"}, "victim": "front"},
     "sfq": {"aqm": "drop_tail", "scheduler": {"kind": "sfq"}},
     "choke": {"aqm": "choke", "params": RED},
+    "prio": {"aqm": "drop_tail", "scheduler": {"kind": "prio"}, "classes": CLASSES},
+    "ets": {
+        "aqm": "drop_tail",
+        "scheduler": {"kind": "ets"},
+        "classes": [{**each, "quantum_bytes": 1500} for each in CLASSES],
+    },
+    "gred": {"aqm": "gred", "params": {"min_th_1": 10, "max_th_1": 30, "w": 2**-9}},
     "fq_pie": "fq_pie limit 60",
     "cake": "cake unlimited",
 }
@@ -46,9 +55,12 @@ Path("/out/done").write_bytes(pickle.dumps(done))
 """
 
 
+RED_LIKE = ("red", "choke", "gred")
+
+
 def seconds(name):
-    """RED and CHOKe drop most of the first windows, and a second would soon be over."""
-    return 1 if name in QDISCS and name not in ("red", "choke") else 6
+    """RED and its kin drop most of the first windows, and a second would soon be over."""
+    return 1 if name in QDISCS and name not in RED_LIKE else 6
 
 
 def planned(name, control="reno", ecn=False):
@@ -56,7 +68,7 @@ def planned(name, control="reno", ecn=False):
     of = QDISCS.get(name, QDISCS["red"])
     words = of if isinstance(of, str) else None
     discipline = {"aqm": "drop_tail"} if words else of
-    flows = [{"kind": "tcp", "count": 4, "tcp": TCP | {"ecn": ecn}}]
+    flows = [{"kind": "tcp", "count": 4, "dscp": 10, "tcp": TCP | {"ecn": ecn}}]
     # Linux's CHOKe stops for good once its ring is full of packets and holes: it has 64 places
     # for a limit of up to 63, and 128 from there on
     queue = {"limit": 65}
@@ -98,12 +110,13 @@ def test_linuxs_qdiscs_and_congestion_controls_in_the_laboratory():
         asked = name if name in QDISCS else "red"
         looks = [json.loads(look) for look in seen.told.splitlines()]
         assert all(asked in [each["kind"] for each in look] for look in looks), name
+        assert (seen.came["tos"] >> 2 == 10).all(), name
         assert all(not each.error for each in outcome.hosts[0].sent.streams), name
         end_ns = outcome.start_ns + seconds(name) * 10**9
         tally = LinkSeen(seen, marks_behind=False).tally(
             outcome.start_ns, end_ns, TABLE["topology"]["rate_bps"]
         )
-        busy = 0.7 if asked in ("red", "choke") else 0.8
+        busy = 0.7 if asked in RED_LIKE else 0.8
         assert tally.served_bytes * 8 > busy * seconds(name) * 10e6, name
         tallies[name] = tally
     # four windows in slow start are more than any of them lets wait, but cake, which has no limit

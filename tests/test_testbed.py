@@ -38,7 +38,7 @@ def datagrams(count=0, every_ns=MS, size=500):
         time_ns=np.arange(count, dtype=np.uint64) * every_ns,
         flow=np.zeros(count, dtype=np.int64),
         bytes=np.full(count, size, dtype=np.uint32),
-        ecn=np.zeros(count, dtype=np.uint8),
+        traffic_class=np.zeros(count, dtype=np.uint8),
     )
 
 
@@ -78,6 +78,7 @@ def stream(**changes):
         "packet_bytes": 500,
         "congestion_control": "reno",
         "ect1": False,
+        "dscp": 0,
     }
     return Stream(**{**given, **changes})
 

@@ -6,7 +6,7 @@ import hashlib
 import pickle
 import subprocess
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,6 +29,7 @@ _PROGRAMS = ("ip", "tc")
 _MODULES = ("veth", "sch_netem", "sch_prio", "cls_u32", "sch_tbf")
 _SCRIPT = """
 set -e
+{settings}
 modprobe -a {modules}
 {python} -m sluicegate.lab.inside /lab/job /out/outcome
 """
@@ -53,10 +54,18 @@ class LabTestbed:
         *,
         programs: Iterable[str],
         modules: Iterable[str],
+        settings: Mapping[str, int] | None = None,
     ) -> LabTestbed:
-        """Programs and modules besides those of the hosts: see `image.build`."""
+        """Programs and modules besides those of the hosts: see `image.build`.
+
+        `settings` are those of the whole kernel, by their places below `/proc/sys`.
+        """
         every = [*_MODULES, *modules]
-        script = _SCRIPT.format(modules=" ".join(every), python=python.COMMAND)
+        script = _SCRIPT.format(
+            settings="\n".join(f"echo {to} >/proc/sys/{at}" for at, to in (settings or {}).items()),
+            modules=" ".join(every),
+            python=python.COMMAND,
+        )
         built = image.build(
             kernel,
             script,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sluicegate.testbed.job import (
     DATAGRAM_PORT,
     FIRST_PORT,
+    TRAFFIC_CLASS,
     HostJob,
     across,
     address,
@@ -22,11 +23,6 @@ from sluicegate.testbed.job import (
 from sluicegate.testbed.loop import Loop
 
 _PR_SET_TIMERSLACK = 29
-# where a codepoint goes, by whether it is of IPv6
-_FIELD = {
-    False: (socket.IPPROTO_IP, socket.IP_TOS),
-    True: (socket.IPPROTO_IPV6, socket.IPV6_TCLASS),
-}
 _BUFFER_BYTES = 32 << 20
 _SO_RCVBUFFORCE = 33
 # datagrams that are taken before other events are handled
@@ -47,19 +43,19 @@ def send(job: HostJob, start_ns: int) -> NDArray[np.int64]:
         sender.bind((address(side, source, ipv6), FIRST_PORT + place))
         ends.append((sender, (address(across(side), sink, ipv6), DATAGRAM_PORT)))
     headers = udp_headers(ipv6)
-    codepoints = [[(*_FIELD[ipv6], struct.pack("=i", ecn))] for ecn in range(4)]
+    said = [[(*TRAFFIC_CLASS[ipv6], struct.pack("=i", each))] for each in range(256)]
     payload = memoryview(bytes(1 << 16))
-    columns = (datagrams.time_ns, datagrams.flow, datagrams.bytes, datagrams.ecn)
+    columns = (datagrams.time_ns, datagrams.flow, datagrams.bytes, datagrams.traffic_class)
     late_ns = np.zeros(len(datagrams.time_ns), dtype=np.int64)
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    for place, (since_ns, flow, size, ecn) in enumerate(rows):
+    for place, (since_ns, flow, size, traffic_class) in enumerate(rows):
         due_ns = start_ns + since_ns
         while (wait_ns := due_ns - time.monotonic_ns()) > 0:
             time.sleep(wait_ns / 1e9)
         sender, to = ends[flow]
         data = payload[: size - headers]
-        if ecn:
-            sender.sendmsg([data], codepoints[ecn], 0, to)
+        if traffic_class:
+            sender.sendmsg([data], said[traffic_class], 0, to)
         else:
             sender.sendto(data, to)
         late_ns[place] = time.monotonic_ns() - due_ns

@@ -6,6 +6,7 @@ or count from the start of the run.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -27,6 +28,11 @@ DATAGRAM_PORT = 1001
 DCTCP_PORT = 1002
 # what a socket's packets carry inside their host (SO_MARK) if they are to leave it with ECT(1)
 ECT1_MARK = 1
+# where the DSCP and the ECN codepoint go, by whether the packet is of IPv6
+TRAFFIC_CLASS = {
+    False: (socket.IPPROTO_IP, socket.IP_TOS),
+    True: (socket.IPPROTO_IPV6, socket.IPV6_TCLASS),
+}
 _IP_HEADER = {False: 20, True: 40}
 
 
@@ -74,6 +80,7 @@ class Stream:
         packet_bytes: Size of a full IP packet.
         congestion_control: A name that the kernel knows.
         ect1: Whether its packets leave its host with ECT(1) in place of ECT(0).
+        dscp: Differentiated services codepoint of its packets.
     """
 
     source: int
@@ -84,6 +91,7 @@ class Stream:
     packet_bytes: int
     congestion_control: str
     ect1: bool
+    dscp: int
 
 
 @dataclass(frozen=True)
@@ -96,7 +104,7 @@ class Datagrams:
         time_ns: When each is sent, since the start of the run, shape (N,).
         flow: Whose it is, shape (N,).
         bytes: Size of its IP packet, shape (N,).
-        ecn: Its ECN codepoint, the two bits in the IP header, shape (N,).
+        traffic_class: Its DSCP and ECN codepoint, the byte in the IP header, shape (N,).
     """
 
     sources: Sequence[int]
@@ -104,7 +112,7 @@ class Datagrams:
     time_ns: NDArray[np.uint64]
     flow: NDArray[np.int64]
     bytes: NDArray[np.uint32]
-    ecn: NDArray[np.uint8]
+    traffic_class: NDArray[np.uint8]
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,8 @@ def take_addresses(job: HostJob) -> None:
     _ask_for_ecn(job.ecn)
     # without path MTU discovery each packet has a number, by which a log identifies it
     _set("ipv4/ip_no_pmtu_disc", 1)
+    # ACKs have the DSCP of their flow, as in the network world
+    _set("ipv4/tcp_reflect_tos", 1)
     if job.qdiscs:
         command("tc", "-batch", "-", text="\n".join(job.qdiscs))
 

@@ -16,6 +16,7 @@ from sluicegate.testbed.job import (
     ECT1_MARK,
     FIRST_PORT,
     STREAM_PORT,
+    TRAFFIC_CLASS,
     HostJob,
     Stream,
     StreamOutcome,
@@ -66,6 +67,9 @@ class Sender:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         if self._stream.ect1:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, ECT1_MARK)
+        if self._stream.dscp:
+            # the kernel keeps the ECN codepoint for itself
+            connection.setsockopt(*TRAFFIC_CLASS[self._ipv6], self._stream.dscp << 2)
         source, sink = self._ends
         connection.bind((source, FIRST_PORT + self._place))
         error = connection.connect_ex((sink, stream_port(self._stream.congestion_control)))

@@ -102,6 +102,36 @@ fn packets_that_left_do_not_count() {
     assert_eq!(gred.arrive(&view(AF13, 1, 0)), Verdict::Admit);
 }
 
+/// The average of a level of which all is dropped decays, while packets of other levels keep the link
+/// busy: m = 100 packets of 500 bytes at 1 Mbit/s later it is 35 (1 - w)^m.
+#[test]
+fn a_level_comes_back_after_its_packets_have_left() {
+    let w = 1.0 / 64.0;
+    let mut gred = started("gred", w);
+    join(&mut gred, AF13, 35);
+    for _ in 0..3000 {
+        gred.arrive(&view(AF13, 50, 0));
+    }
+    assert_eq!(gred.arrive(&view(AF13, 50, 0)), Verdict::DropForced);
+    for _ in 0..35 {
+        gred.occupancy(&view(AF13, 0, 0), -1);
+    }
+    // each time of it counts once, also if the packet of that time is dropped
+    for packets in [5, 100] {
+        let later = View {
+            now_ns: packets * 4_000_000,
+            ..view(AF13, 50, u64::MAX)
+        };
+        let is_admitted = gred.arrive(&later) == Verdict::Admit;
+        assert_eq!(is_admitted, packets == 100);
+    }
+    let decayed = gred.average().unwrap();
+    assert!(
+        (decayed - 35.0 * (1.0 - w).powi(100)).abs() < 1e-3,
+        "{decayed}"
+    );
+}
+
 /// Packets that joined under one level of other codepoints leave under another.
 #[test]
 fn a_level_that_changes_while_packets_wait_counts_no_packet_wrongly() {

@@ -6,6 +6,7 @@ mod cake_linux;
 mod classes;
 mod common;
 mod fifo;
+mod linux_order;
 mod retune;
 mod schedulers;
 mod sfq;

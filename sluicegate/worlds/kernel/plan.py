@@ -14,8 +14,10 @@ _US_PER_S = 1e6
 # between two looks at how much waits; a packet of 1500 bytes takes 1.2 ms at 10 Mbit/s
 _SAMPLING_NS = 10_000_000
 # Ethernet headers, which the kernel counts and a scenario does not
-_ETHERNET_BYTES = 14
+ETHERNET_BYTES = 14
 _AT_ONCE_BYTES = 64
+# of a qdisc that stands below a shaper
+HANDLE = "10:"
 _UNLIMITED_BYTES, _UNLIMITED_PACKETS = 1_000_000_000, 1_000_000
 # half of what comes is lost at most, and a packet more of each kind
 _PACKETS_OF_A_PLACE, _MORE_PLACES = 3, 10_000
@@ -29,6 +31,8 @@ class Layer:
         words: What `tc` calls it: the qdisc and its parameters.
         shapes: Whether it keeps to the link's rate by itself.
         marks_behind: Whether it has packets marked behind the link, and counts them as overlimits.
+        more: Lines of `tc` that follow, with `{link}` in place of the link; the qdisc's handle is
+            `HANDLE` then, and that of the shaper before it `1:`.
         before: Commands that come first.
         after: A command whose output is kept; empty: none.
         undo: A command that takes away what is left of it in a machine that goes on; empty: none.
@@ -40,6 +44,7 @@ class Layer:
     words: str
     shapes: bool
     marks_behind: bool = False
+    more: Sequence[str] = ()
     before: Sequence[Sequence[str]] = ()
     after: Sequence[str] = ()
     undo: Sequence[str] = ()
@@ -115,7 +120,7 @@ def _places(scenario: NetworkScenario, planned: Plan) -> int:
 
 def _link(link: Side, layer: Layer, rate_bps: float, mtu: int) -> Iterator[Sequence[str]]:
     """The commands that lay a discipline before a link, whose packets are those of IP."""
-    counted = f"stab overhead -{_ETHERNET_BYTES} linklayer ethernet"
+    counted = f"stab overhead -{ETHERNET_BYTES} linklayer ethernet"
     add = f"tc qdisc add dev {link}"
     if layer.shapes:
         yield f"{add} root {counted} {layer.words}".split()
@@ -123,7 +128,9 @@ def _link(link: Side, layer: Layer, rate_bps: float, mtu: int) -> Iterator[Seque
     burst = mtu + _AT_ONCE_BYTES
     shaper = f"tbf rate {rate_bps:.0f}bit burst {burst} limit {_UNLIMITED_BYTES}"
     yield f"{add} root handle 1: {counted} {shaper}".split()
-    yield f"{add} parent 1: handle 10: {layer.words}".split()
+    yield f"{add} parent 1: handle {HANDLE} {layer.words}".split()
+    for line in layer.more:
+        yield f"tc {line.format(link=link)}".split()
 
 
 def _delays(delays_s: Sequence[float]) -> Iterator[str]:

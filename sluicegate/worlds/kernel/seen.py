@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate.errors import SluiceError
 from sluicegate.testbed.job import Seen
+from sluicegate.worlds.kernel.plan import HANDLE
 from sluicegate.worlds.real.outcome import PortSeries, Tally, Times
 
 # width of the bins of times, as in the gate
@@ -75,8 +77,7 @@ class LinkSeen:
 
     def __init__(self, seen: Seen, marks_behind: bool, reasons: Reasons | None = None) -> None:
         self._reasons = reasons
-        # the last qdisc of each look is that with the discipline; others are only shapers
-        qdiscs = [json.loads(sample)[-1] for sample in seen.told.splitlines()]
+        qdiscs = [_discipline(json.loads(sample)) for sample in seen.told.splitlines()]
         counts = np.array([[each[name] for name in _COUNTS] for each in qdiscs], dtype=np.int64)
         self._dropped, overlimits, self._waiting = counts[: len(seen.sampled_ns)].T
         self._overlimits = overlimits if marks_behind else None
@@ -142,6 +143,11 @@ class LinkSeen:
             average=nothing,
             probability=nothing,
         )
+
+
+def _discipline(qdiscs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """That with the discipline: the one below a shaper, whatever is below it, or the only one."""
+    return next((each for each in qdiscs if each.get("handle") == HANDLE), qdiscs[-1])
 
 
 def _times(ns: NDArray[np.int64]) -> Times:

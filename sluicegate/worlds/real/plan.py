@@ -94,7 +94,8 @@ def plan(
     places: list[Place] = []
     for flow in offered.tcp:
         group = groups[flow.group]
-        tcp = scenario.flows[group.number].tcp
+        flows = scenario.flows[group.number]
+        tcp = flows.tcp
         assert tcp is not None
         places.append((group.side, len(streams[group.side])))
         control = congestion_control or tcp.congestion_control
@@ -107,10 +108,11 @@ def plan(
                 flow.packets,
                 tcp.packet_bytes,
                 control,
-                scenario.flows[group.number].ect1,
+                flows.ect1,
+                flows.dscp,
             )
         )
-    datagrams, datagram_places = _datagrams(offered, groups, udp_headers(ipv6))
+    datagrams, datagram_places = _datagrams(scenario, offered, groups, udp_headers(ipv6))
     return Plan(
         job=Job(
             hosts=_hosts(scenario, streams, datagrams, congestion_control, ipv6), router=router
@@ -139,7 +141,10 @@ def _first_times_s(offered: _engine.Offered) -> list[float | None]:
 
 
 def _datagrams(
-    offered: _engine.Offered, groups: Sequence[_Group], headers: int
+    scenario: NetworkScenario,
+    offered: _engine.Offered,
+    groups: Sequence[_Group],
+    headers: int,
 ) -> tuple[dict[Side, Datagrams], list[Place]]:
     """The datagrams of each side, and where each UDP flow is."""
     if len(offered.bytes) and (least := offered.bytes.min()) < headers:
@@ -148,6 +153,7 @@ def _datagrams(
             f"{headers} at least"
         )
     of = [groups[number] for number in offered.datagram_groups]
+    codepoints = np.array([scenario.flows[each.number].dscp << 2 for each in of], dtype=np.uint8)
     sides = np.array([SIDES.index(group.side) for group in of], dtype=np.int64)
     ranks = np.zeros(len(of), dtype=np.int64)
     datagrams: dict[Side, Datagrams] = {}
@@ -161,7 +167,7 @@ def _datagrams(
             time_ns=offered.time_ns[sent],
             flow=ranks[offered.flow[sent]],
             bytes=offered.bytes[sent],
-            ecn=offered.ecn[sent],
+            traffic_class=codepoints[offered.flow[sent]] | offered.ecn[sent],
         )
     return datagrams, [(group.side, int(rank)) for group, rank in zip(of, ranks, strict=True)]
 

@@ -108,8 +108,6 @@ def _of_group(
 ) -> Iterator[str]:
     if flows.count > MOST_FLOWS:
         yield f".count = {flows.count} must be at most {MOST_FLOWS}: each is a socket"
-    if flows.dscp:
-        yield f".dscp = {flows.dscp} must be 0: the real senders set none (the network world does)"
     if flows.ect1 and flows.tcp is not None and not rewrites:
         yield (
             ".ect1 = true must be false: real TCP has ECT(0); the worlds kernel and twin rewrite "

@@ -17,11 +17,12 @@ from sluicegate.scenario import (
     Sfq,
 )
 from sluicegate.worlds.real.refusals import of_discipline
+from sluicegate.worlds.twin.red import red_words
 
 _BUILT_IN = ("pfifo", "bfifo", "pfifo_head_drop", "fq_codel")
 _TWINS = (
     "drop_tail, red, ared, pie, codel, choke, cake, dualpi2; codel, pie and step with fq; "
-    "drop_tail with sfq"
+    "drop_tail with sfq; gred, rio and wred in one queue; classes of prio and ets with one of these"
 )
 # by AQM, the parameters that a qdisc has by another name or not at all, at what it does
 _FIXED: Mapping[str, Mapping[str, Value]] = {
@@ -59,10 +60,6 @@ _DUALPI2_SCALE, _DUALPI2_OFF, _MOST_COUPLING = 256, 0.02, 255
 # a packet of the link with its Ethernet header is the kernel's MTU (include/net/pkt_sched.h:
 # psched_mtu)
 _MTU, _ETHERNET_BYTES = 1500, 14
-# of RED's weight: the powers that tc tries, and how far from one a scenario's may be
-_MOST_LOG, _MOST_OFF = 31, 0.05
-# a threshold times the inverse of the weight has fewer bits (include/net/red.h: red_check_params)
-_RED_BITS = 32
 # packets that a flow of sfq may have (net/sched/sch_sfq.c: SFQ_MAX_DEPTH)
 _SFQ_DEPTH = 127
 # of fq_codel: its own limit of memory, and what a packet of an Ethernet takes at the most
@@ -94,15 +91,21 @@ def own_rate_bps(words: str) -> float | None:
     return float(number) * scale * (8 if unit.lower() == "bps" else 1)
 
 
-def twin(scenario: NetworkScenario, discipline: Discipline) -> str:
+def twin(scenario: NetworkScenario, discipline: Discipline, *, uncounted_bytes: int = 0) -> str:
     """The twin with the same parameters, as far as it has them.
+
+    Args:
+        scenario: What is run.
+        discipline: Which discipline.
+        uncounted_bytes: Of a packet's headers before that of IP, those that are left out before the
+            qdisc counts (`tc stab`).
 
     Raises:
         SluiceError: If there is none, with the reason, a line for each.
     """
     if problems := list(_against(scenario, discipline)):
         raise SluiceError("\n".join(problems))
-    return _Words(scenario, discipline).twin()
+    return _Words(scenario, discipline, uncounted_bytes).twin()
 
 
 def _against(scenario: NetworkScenario, discipline: Discipline) -> Iterator[str]:
@@ -150,14 +153,17 @@ def _against_cake(params: Mapping[str, Value], victim: str) -> Iterator[str]:
 class _Words:
     """The words of `tc` for a discipline that has a twin."""
 
-    def __init__(self, scenario: NetworkScenario, discipline: Discipline) -> None:
+    def __init__(
+        self, scenario: NetworkScenario, discipline: Discipline, uncounted_bytes: int
+    ) -> None:
         self._scenario = scenario
+        self._uncounted_bytes = uncounted_bytes
         self._discipline = discipline
         self._params = discipline.configured.params
         self._limit = scenario.queue.limit
         ecn = scenario.queue.ecn if discipline.ecn is None else discipline.ecn
         self._ecn = ecn
-        self._packet_bytes = _packet_bytes(scenario)
+        self._packet_bytes = packet_bytes(scenario)
 
     def twin(self) -> str:
         """All of them."""
@@ -193,67 +199,19 @@ class _Words:
 
     def _red_in_bytes(self, *, adaptive: bool) -> str:
         size = self._packet_bytes
-        least, most = self._thresholds(size)
         return (
-            f"red limit {self._limit * size} min {least} max {most} avpkt {size} "
-            f"burst {self._burst()} bandwidth {self._kbit()}kbit "
-            f"probability {self._number('max_p'):g}"
+            f"red limit {self._limit * size} {red_words(self._params, size, size, self._kbit())}"
             + " adaptive" * adaptive
             # beyond max_th Linux marks, unless told to drop as ours does
             + " ecn harddrop" * self._ecn
         )
 
     def _choke(self) -> str:
-        least, most = self._thresholds(1)
-        return (
-            f"choke limit {self._limit} min {least} max {most} avpkt {self._packet_bytes} "
-            f"burst {self._burst()} bandwidth {self._kbit()}kbit "
-            f"probability {self._number('max_p'):g}" + " ecn" * self._ecn
-        )
+        words = red_words(self._params, 1, self._packet_bytes, self._kbit())
+        return f"choke limit {self._limit} {words}" + " ecn" * self._ecn
 
     def _kbit(self) -> int:
-        return round(self._scenario.topology.rate_bps / 1e3)  # type: ignore[union-attr]
-
-    def _thresholds(self, unit: int) -> tuple[int, int]:
-        """`min_th` and `max_th`, in so many of what the qdisc counts for each packet.
-
-        Raises:
-            SluiceError: If Linux has no room for them.
-        """
-        least, most = (round(self._number(name) * unit) for name in ("min_th", "max_th"))
-        if most.bit_length() + self._weight_log() >= _RED_BITS:
-            raise SluiceError(
-                f"max_th = {self._number('max_th'):g} with w = {self._number('w'):g} is too large "
-                f"for Linux: {most} / w must be below 2^{_RED_BITS - 1}"
-            )
-        return least, most
-
-    def _weight_log(self) -> int:
-        """The weight, which is a power of 1/2 in Linux.
-
-        Raises:
-            SluiceError: If it is not near to one.
-        """
-        w = self._number("w")
-        log = min(max(1, round(-math.log2(w))), _MOST_LOG) if w else _MOST_LOG
-        if abs(w / 0.5**log - 1) > _MOST_OFF:
-            raise SluiceError(f"w = {w:g} must be a power of 1/2, as in Linux: {0.5**log:g}")
-        return log
-
-    def _burst(self) -> int:
-        """What makes `tc` choose the weight.
-
-        Raises:
-            SluiceError: If nothing does.
-        """
-        w, wanted = self._number("w"), self._weight_log()
-        least = self._number("min_th")
-        for burst in range(1, 1 << 20):
-            if (found := _weight_log(least, burst)) == wanted:
-                return burst
-            if found is not None and found > wanted:
-                break
-        raise SluiceError(f"w = {w:g}: with min_th = {least:g} tc chooses no such weight")
+        return kbit(self._scenario)
 
     def _pie(self) -> str:
         estimated = self._params["delay"] == "estimated"
@@ -283,14 +241,17 @@ class _Words:
         return f"codel limit {self._limit} {times} {ecn}"
 
     def _cake(self) -> str:
-        """`overhead` makes Linux count from the IP header on, as the network world does."""
+        """`overhead` makes Linux count from the IP header on, as the network world does.
+
+        To do so it takes off the headers before it, whether or not they were counted.
+        """
         params = self._params
         rate_bps = self._number("rate_bps")
         rate = f"bandwidth {round(rate_bps)}bit" if rate_bps else "unlimited"
         isolation = str(params["isolation"]).replace("_", "-")
         return (
             f"cake {rate} {params['diffserv']} {isolation} rtt {self._us('rtt')} "
-            f"overhead {round(self._number('overhead_bytes'))} "
+            f"overhead {round(self._number('overhead_bytes')) + self._uncounted_bytes} "
             f"mpu {round(self._number('mpu_bytes'))} {params['framing']} "
             f"no-ack-filter nonat nowash no-split-gso memlimit {self._limit * _PACKET_MEMORY} "
             f"{'ingress' if params['ingress'] else 'egress'}"
@@ -370,19 +331,12 @@ class _Words:
         return f"{round(self._number(name) * _US)}us"
 
 
-def _weight_log(min_packets: float, burst: int) -> int | None:
-    """The weight that `tc` chooses (iproute2, tc_red.c: tc_red_eval_ewma), as a power of 1/2."""
-    wanted = burst + 1 - min_packets
-    if wanted < 1:
-        return None
-    for log in range(1, _MOST_LOG + 1):
-        weight = 0.5**log
-        if wanted <= (1 - (1 - weight) ** burst) / weight:
-            return log
-    return None
-
-
-def _packet_bytes(scenario: NetworkScenario) -> int:
+def packet_bytes(scenario: NetworkScenario) -> int:
     """Size of the packets: qdiscs that count bytes take thresholds of packets in them."""
     sizes = [flows.packet_bytes for flows in scenario.flows if flows.packet_bytes is not None]
     return max(sizes, default=1500)
+
+
+def kbit(scenario: NetworkScenario) -> int:
+    """Rate of the link, kbit/s."""
+    return round(scenario.topology.rate_bps / 1e3)  # type: ignore[union-attr]

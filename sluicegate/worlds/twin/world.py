@@ -11,7 +11,8 @@ from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.worlds.kernel.plan import Layer, LayerOf
 from sluicegate.worlds.kernel.record import KernelRecord
 from sluicegate.worlds.kernel.world import Kernel
-from sluicegate.worlds.twin.qdisc import modules_of, own_rate_bps, twin
+from sluicegate.worlds.twin.classes import Qdisc, qdisc
+from sluicegate.worlds.twin.qdisc import modules_of, own_rate_bps
 from sluicegate.worlds.world import OPTION, Option
 
 _MBIT = 1e6
@@ -47,12 +48,14 @@ class Twin(Kernel):
             yield f"--qdisc {self.qdisc} takes one discipline, but there are {count}"
             return
         try:
-            self._words(scenario, discipline)
+            self._twin(scenario, discipline)
         except SluiceError as error:
             yield from str(error).splitlines()
 
-    def _words(self, scenario: NetworkScenario, discipline: Discipline) -> str:
-        return self.qdisc or twin(scenario, discipline)
+    def _twin(self, scenario: NetworkScenario, discipline: Discipline) -> Qdisc:
+        if self.qdisc is not None:
+            return Qdisc(self.qdisc, (), modules_of(self.qdisc))
+        return qdisc(scenario, discipline)
 
     def called(self, discipline: Discipline) -> str:
         """The qdisc that takes its place, as it was given; else the discipline."""
@@ -60,8 +63,8 @@ class Twin(Kernel):
 
     def layer(self, scenario: NetworkScenario, discipline: Discipline) -> LayerOf:
         """The twin as a qdisc."""
-        words = self._words(scenario, discipline)
-        return lambda seed: Layer(words, shapes=False, modules=modules_of(words))
+        found = self._twin(scenario, discipline)
+        return lambda seed: Layer(found.words, shapes=False, more=found.more, modules=found.modules)
 
     def notes(self, scenario: NetworkScenario, records: Sequence[KernelRecord]) -> list[str]:
         """Those of the kernel, and what stood for each discipline."""
