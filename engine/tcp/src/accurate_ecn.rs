@@ -64,6 +64,21 @@ mod tests {
         }
     }
 
+    /// Appendix A.2.1: 9 packets and a difference of 2 are 2 marks, 10 packets may be 10.
+    #[test]
+    fn the_examples_of_the_appendix() {
+        for (acked, marks) in [(9, 2), (10, 10)] {
+            for before in 0..8 {
+                let mut counter = Counter(before);
+                assert_eq!(counter.read((before + 2) % 8, acked), marks);
+                // "It repeats the same value of ACE in every subsequent ACK"
+                assert_eq!(counter.read((before + 2) % 8, 1), 0);
+            }
+        }
+        // section 3.2.2: the counter starts at 5, and "AE, CWR, ECE" are then 1, 0, 1
+        assert_eq!(Counter::default().get(), 0b101);
+    }
+
     #[test]
     fn an_ack_of_many_packets_may_hide_a_whole_turn() {
         // 9 packets acknowledged and a difference of 1: one packet or all nine were marked

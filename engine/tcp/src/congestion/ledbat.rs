@@ -91,10 +91,88 @@ fn least(of: &VecDeque<u64>) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::Ledbat;
     use crate::config::{MS, SECOND};
-    use crate::congestion::CongestionControl;
     use crate::congestion::path::Path;
+    use crate::congestion::signals::InFlight;
+    use crate::sender::Phase;
+    use crate::congestion::{CongestionControl, Growth, Sample, hash};
     use crate::sender::GREEDY;
+
+    /// The pseudocode of RFC 6817, section 2.4.2, for packets in place of bytes.
+    #[derive(Default)]
+    struct Pseudocode {
+        current_delays: Vec<f64>,
+        base_delays: Vec<f64>,
+        last_rollover: u64,
+    }
+
+    impl Pseudocode {
+        fn on_acknowledgement(&mut self, cwnd: f64, newly_acked: f64, ack: &Sample) -> f64 {
+            let delay = ack.rtt_ns as f64;
+            if self.base_delays.is_empty() || ack.now_ns - self.last_rollover >= 60 * SECOND {
+                self.last_rollover = ack.now_ns;
+                self.base_delays.push(delay);
+            }
+            let minute = self.base_delays.last_mut().unwrap();
+            *minute = minute.min(delay);
+            self.current_delays.push(delay);
+            let least = |all: &[f64], last: usize| {
+                let from = all.len().saturating_sub(last);
+                all[from..].iter().copied().fold(f64::MAX, f64::min)
+            };
+            let queuing_delay = least(&self.current_delays, 4) - least(&self.base_delays, 10);
+            let target = 100e6;
+            let off_target = (target - queuing_delay) / target;
+            let grown = cwnd + 1.0 * off_target * newly_acked / cwnd;
+            let flightsize = f64::from(ack.flight.unwrap().before);
+            grown.min(flightsize + 1.0).max(2.0)
+        }
+    }
+
+    fn acknowledged(now_ns: u64, rtt_ns: u64, before: u32) -> Sample {
+        Sample {
+            now_ns,
+            srtt_ns: rtt_ns,
+            min_rtt_ns: rtt_ns,
+            rtt_ns,
+            delivered: 1,
+            next: 0,
+            sent: 0,
+            grows: true,
+            refills: false,
+            echo: false,
+            ce: 0,
+            phase: Phase::Open,
+            whole: false,
+            flight: Some(InFlight {
+                before,
+                ..InFlight::default()
+            }),
+        }
+    }
+
+    #[test]
+    fn it_is_the_pseudocode_of_the_rfc() {
+        let (mut ledbat, mut pseudocode) = (Ledbat::default(), Pseudocode::default());
+        let (mut cwnd, mut shrank, mut held) = (10.0_f64, 0, 0);
+        let mut now_ns = 0;
+        for step in 0..20_000 {
+            // 16 minutes, with a queue of up to 300 ms and a path that grows longer after five
+            now_ns += 50 * MS - hash(step) % (4 * MS);
+            let path_ns = if now_ns < 300 * SECOND { 40 } else { 90 } * MS;
+            let packets = (hash(step + 1) % 5) as f64;
+            let before = (cwnd as u32).saturating_sub((hash(step + 2) % 3) as u32);
+            let rtt_ns = path_ns + hash(step / 40) % (300 * MS);
+            let ack = acknowledged(now_ns, rtt_ns, before);
+            let expected = pseudocode.on_acknowledgement(cwnd, packets, &ack);
+            shrank += u32::from(expected < cwnd);
+            held += u32::from(expected == f64::from(before) + 1.0);
+            cwnd = ledbat.grow(cwnd, packets, &ack);
+            assert!((cwnd - expected).abs() < 1e-9, "{step}: {cwnd} {expected}");
+        }
+        assert!(shrank > 500 && held > 500, "{shrank} {held}");
+    }
 
     fn path() -> Path {
         Path::new(CongestionControl::Ledbat, GREEDY, &[], |_| {})
