@@ -95,9 +95,9 @@ mod tests {
     use crate::config::{MS, SECOND};
     use crate::congestion::path::Path;
     use crate::congestion::signals::InFlight;
-    use crate::sender::Phase;
     use crate::congestion::{CongestionControl, Growth, Sample, hash};
     use crate::sender::GREEDY;
+    use crate::sender::Phase;
 
     /// The pseudocode of RFC 6817, section 2.4.2, for packets in place of bytes.
     #[derive(Default)]
