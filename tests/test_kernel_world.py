@@ -31,7 +31,9 @@ from sluicegate.worlds import Kernel, Twin
 from sluicegate.worlds.kernel.measure import _known
 from sluicegate.worlds.kernel.own import own
 from sluicegate.worlds.kernel.plan import Layer, lab_plan
+from sluicegate.worlds.kernel.refusals import _of_links
 from sluicegate.worlds.kernel.seen import LinkSeen, reasons_of
+from sluicegate.worlds.kernel.varying import rates
 from sluicegate.worlds.network import simulate
 from sluicegate.worlds.twin.qdisc import twin
 
@@ -364,6 +366,48 @@ def test_each_client_has_its_delay_and_both_ways_the_discipline():
     disciplines = [words for words in map(" ".join, job.router.before) if "pfifo limit 60" in words]
     assert [words.split()[4] for words in disciplines] == ["servers", "clients"]
     assert job.router.towards == ("servers", "clients")
+
+
+# half a second at 10 Mb/s, at 2 Mb/s, nothing for 0.1 s, and the rest at 6 Mb/s
+RATES = "time_s,rate_bps\n0.5,2e6\n1,0\n1.1,6e6\n"
+
+
+@needs_qdiscs
+def test_a_qdisc_follows_the_rates_of_a_file_as_the_network_world_does(tmp_path):
+    file = tmp_path / "rates.csv"
+    file.write_text(RATES)
+    flows = [{"kind": "datagrams", "rate_bps": 4e6, "packet_bytes": 1500}]
+    rate = {"kind": "file", "path": str(file)}
+    link = {"links": {"left -> right": {"rate": rate}}}
+    given = scenario(flows=flows, queue={"limit": 100}, warm_up_s=0, **link)
+    ours, found = simulate(given), sg.compare(given, world="kernel").records[0]
+    for measure in ("queue_mean", "throughput_bps", "sojourn_mean"):
+        assert found[measure].value == pytest.approx(ours[measure].value, rel=0.02), measure
+    # of 667 packets; each change is seen up to 1 ms late
+    assert found["loss_ratio"].value == pytest.approx(ours["loss_ratio"].value, abs=3 / 667)
+    series = [each.ports[0].series.filter(pl.col("time_s") > 0.05) for each in (ours, found)]
+    queues = [each["queue"].to_numpy().astype(int) for each in series]
+    assert np.abs(queues[0] - queues[1]).max() <= 2
+    # an outage is 1 bit/s to an AQM
+    rates = [np.maximum(each["rate_bps"].to_numpy(), 1) for each in series]
+    assert (rates[0] == rates[1]).mean() > 0.98
+
+
+def test_rates_are_those_of_their_times_and_what_is_no_table_is_refused(tmp_path):
+    file = tmp_path / "rates.csv"
+    file.write_text(RATES)
+    rate = {"kind": "file", "path": str(file)}
+    found = rates(scenario(links={"left -> right": {"rate": rate}}))
+    times_ns = np.array([0, 499_999_999, 500_000_000, 1_050_000_000, 9_000_000_000])
+    assert found.at(times_ns).tolist() == [10e6, 10e6, 2e6, 1, 6e6]
+    assert rates(scenario()) is None
+    file.write_text("1\n2\n")
+    for refused in (rate, {"kind": "lte"}):
+        links = {"left -> right": {"rate": refused}}
+        told = "\n".join(_of_links(scenario(links=links), "the laboratory", ours=True))
+        assert told.startswith('links."left -> right".rate: a qdisc follows steps, or a table')
+    (told,) = _of_links(scenario(links=links), "the laboratory", ours=False)
+    assert 'links."left -> right".rate must be left out' in told
 
 
 @needs_qdiscs

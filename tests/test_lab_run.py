@@ -194,6 +194,12 @@ sleep 0.3
 kill $viewer
 end TERM
 
+# its rate falls as a file says
+printf 'time_s,rate_bps\n0,50e6\n0.3,10e6\n' >/tmp/rates.csv
+start rated --object /lab/pie.o --rate-file /tmp/rates.csv
+load 10 700 0 >/dev/null
+end TERM
+
 # an interface that takes 2 packets of 1028 bytes each ms: 16.4 Mbit/s
 modprobe tun
 /lab/slow_tun slow 2 &
@@ -434,6 +440,16 @@ def check_another_discipline_gets_the_same_arrivals(files):
     assert sums["overflow"] == pytest.approx(load - fits, rel=0.01)
 
 
+def check_its_rate_follows_a_file(files):
+    lines = [json.loads(line) for line in files["rated.lines"].splitlines()]
+    assert {line["rate_bps"] for line in lines} == {50_000_000, 10_000_000}
+    # whole intervals at the lower rate, under load; the last one is made when the qdisc is gone
+    _, *slow, _ = [line["interval"] for line in lines if line["rate_bps"] == 10_000_000]
+    sent = [each["sent"] / each["time_s"] for each in slow]
+    assert sent == pytest.approx([10e6 / (8 * PACKET_BYTES)] * len(slow), rel=0.02)
+    assert len(slow) >= 2
+
+
 def check_a_users_header_stays_what_it_was(files):
     told = files["header.told"].decode()
     why = "the qdisc at work was compiled from another text than that of shorter: end sluiced"
@@ -558,6 +574,7 @@ def test_a_daemon_whose_back_end_is_the_kernel(tmp_path):
     check_a_qdisc_at_work_is_in_use_and_nobody_is_told_to_delete_it(files)
     check_each_mark_arrives(files, "red")
     check_another_discipline_gets_the_same_arrivals(files)
+    check_its_rate_follows_a_file(files)
     assert numbers(files, "marks.red")["queue_max"] > 12_000
     check_a_users_header_stays_what_it_was(files)
     check_after_a_kill_traffic_goes_on_and_what_is_left_is_told(files)

@@ -22,7 +22,7 @@ pub fn run(_command: &QdiscCommand) -> Result<(), Failure> {
 
 #[cfg(feature = "kernel")]
 mod with_bpf {
-    use std::fs::File;
+    use std::{fs::File, thread, time::Duration};
 
     use serde_json::{Map, Value, json};
     use sluice_aqm::Verdict;
@@ -30,7 +30,8 @@ mod with_bpf {
 
     use crate::{
         Failure,
-        cli::{CompileOptions, InstallOptions, QdiscCommand},
+        cli::{CompileOptions, FollowOptions, InstallOptions, QdiscCommand},
+        daemon::clock_ns,
         in_kernel::{self, Ready, compiled},
         memory, print, write_whole,
     };
@@ -39,6 +40,7 @@ mod with_bpf {
         match command {
             QdiscCommand::Compile(options) => save(options),
             QdiscCommand::Install(options) => install(options),
+            QdiscCommand::Follow(options) => follow(options),
             QdiscCommand::Show(options) => {
                 let counts = QdiscKind::named(&options.kind)?.counts()?;
                 print(&counts.iter().map(line).collect::<String>())
@@ -100,6 +102,29 @@ mod with_bpf {
             ready.object.name,
             installed.verified_instructions()?
         ))
+    }
+
+    /// Sets the rates of a kind at their times.
+    fn follow(options: &FollowOptions) -> Result<(), Failure> {
+        let link = in_kernel::read(&options.link)?.forward;
+        let service = link.service().ok_or_else(|| {
+            Failure("the link's rate is constant: there is nothing to follow".into())
+        })?;
+        let kind = QdiscKind::named(&options.kind)?;
+        let start_ns = match options.start {
+            Some(start_ns) => start_ns,
+            None => clock_ns()?,
+        };
+        let mut next_ns = Some(0);
+        while let Some(due_ns) = next_ns {
+            let now_ns = clock_ns()?;
+            thread::sleep(Duration::from_nanos(
+                (start_ns + due_ns).saturating_sub(now_ns),
+            ));
+            kind.set_rate(service.rate_bps(due_ns, link.rate_bps))?;
+            next_ns = service.next_change_ns(due_ns);
+        }
+        Ok(())
     }
 
     /// Returns a line of JSON.

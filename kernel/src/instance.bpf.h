@@ -44,7 +44,8 @@ const volatile struct {
 	u32 marks;	/* 1: a program of marks.bpf.h sets marks behind it */
 	u32 instances;	/* interfaces that can use it at a time */
 	u32 lanes;	/* of each instance, with a scheduler */
-} fixed SECTION(".rodata.fixed") = { 1, 0, 0, 0, 1, 1 };
+	u32 varies;	/* 1: the rate changes while packets wait */
+} fixed SECTION(".rodata.fixed") = { 1, 0, 0, 0, 1, 1, 0 };
 
 struct settings {
 	u64 rate_bps;		/* of the link, at least 1 */

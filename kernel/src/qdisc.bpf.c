@@ -46,6 +46,8 @@
 
 /* A shaped link that was late makes up for at most this time. */
 #define CATCH_UP_NS 10000000ULL
+/* Longest time until a link whose rate has changed goes on at the new rate. */
+#define LOOK_NS 1000000ULL
 
 static INLINE u32 is_drop(enum aqm_verdict verdict)
 {
@@ -292,7 +294,15 @@ static INLINE struct sk_buff *leave(struct Qdisc *sch, struct instance *instance
 	return skb;
 }
 
-/* Makes the kernel call dequeue at `when_ns`, when the link is free. */
+/* When to look again whether the link is free: nobody else asks if its rate rises meanwhile. */
+static INLINE u64 next_look_ns(const struct instance *instance, u64 now_ns)
+{
+	if (fixed.varies && instance->free_ns - now_ns > LOOK_NS)
+		return now_ns + LOOK_NS;
+	return instance->free_ns;
+}
+
+/* Makes the kernel call dequeue at `when_ns`. */
 static INLINE void ask_again(struct Qdisc *sch, struct instance *instance, u64 when_ns)
 {
 	if (instance->watched_ns == when_ns)
@@ -320,8 +330,10 @@ SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
 	if (!fixed.is_shaped || now_ns >= instance->free_ns || !now_ns)
 		now_ns = ktime_get_ns();
 	instance->just_now_ns = 0;
+	if (fixed.varies)
+		take_params(instance, now_ns);
 	if (fixed.is_shaped && now_ns < instance->free_ns) {
-		ask_again(sch, instance, instance->free_ns);
+		ask_again(sch, instance, next_look_ns(instance, now_ns));
 		return 0;
 	}
 	take_params(instance, now_ns);

@@ -29,6 +29,9 @@ pub const KINDS: &str = "/sys/fs/bpf/sluice";
 /// the pinned BPF link that registers it.
 const OWNER: &str = "owner";
 const LINK: &str = "link";
+/// Its settings, and the number that changes with them.
+const PARAMS: &str = "params";
+const EDITION: &str = "edition";
 /// `id` of Linux's `struct Qdisc_ops`, with a zero at its end.
 const NAME_BYTES: usize = 16;
 
@@ -152,6 +155,8 @@ impl QdiscKind {
         for mut map in loaded.maps_mut() {
             match map.name().to_str() {
                 Some(".data.instances") => map.pin(self.folder.join("instances")).map_err(lost)?,
+                Some(".data.params") => map.pin(self.folder.join(PARAMS)).map_err(lost)?,
+                Some(".data.edition") => map.pin(self.folder.join(EDITION)).map_err(lost)?,
                 Some("happenings") if fixed.log_bytes > 0 => {
                     map.pin(self.folder.join("log")).map_err(lost)?;
                 }
@@ -218,6 +223,29 @@ impl QdiscKind {
         Ok(())
     }
 
+    /// Sets the rate of all instances, bits/s; everything else stays.
+    ///
+    /// # Errors
+    /// If the kernel has no such kind.
+    pub fn set_rate(&self, rate_bps: u64) -> Result<(), KernelError> {
+        let [params, edition] = [PARAMS, EDITION].map(|name| self.pinned(name));
+        let (params, edition) = (params?, edition?);
+        let mut settings = value_of(&params)?;
+        // the first word of `struct settings`
+        settings[..8].copy_from_slice(&rate_bps.max(1).to_ne_bytes());
+        let before = u64::from_ne_bytes(value_of(&edition)?.try_into().expect("eight bytes"));
+        let set = |map: &MapHandle, value: &[u8]| map.update(&[0; 4], value, MapFlags::ANY);
+        // odd while the settings are being written: reload.bpf.h
+        set(&edition, &(before + 1).to_ne_bytes())
+            .and_then(|()| set(&params, &settings))
+            .and_then(|()| set(&edition, &(before + 2).to_ne_bytes()))
+            .map_err(lost)
+    }
+
+    fn pinned(&self, name: &str) -> Result<MapHandle, KernelError> {
+        MapHandle::from_pinned_path(self.folder.join(name)).map_err(|_| self.is_missing())
+    }
+
     /// Returns the counts of each instance that an interface uses.
     ///
     /// # Errors
@@ -230,9 +258,7 @@ impl QdiscKind {
                 self.name()
             )));
         }
-        let map = MapHandle::from_pinned_path(pinned).map_err(|_| self.is_missing())?;
-        let value = map.lookup(&[0; 4], MapFlags::ANY).map_err(lost)?;
-        let value = value.expect("an array has all its values");
+        let value = value_of(&self.pinned("instances")?)?;
         let used = Instance::all(&value).filter(Instance::is_used);
         Ok(used.map(|instance| instance.counts()).collect())
     }
@@ -249,8 +275,7 @@ impl QdiscKind {
                 self.name()
             )));
         }
-        let map = MapHandle::from_pinned_path(pinned).map_err(|_| self.is_missing())?;
-        logged::take(&map)
+        logged::take(&self.pinned("log")?)
     }
 
     /// Returns its owner.
@@ -278,6 +303,12 @@ impl QdiscKind {
             .and_then(|()| fs::remove_dir(&self.folder));
         removed.map_err(|error| KernelError::Missing(format!("{}: {error}", self.name())))
     }
+}
+
+/// Returns the value of a map that has only one.
+fn value_of(map: &MapHandle) -> Result<Vec<u8>, KernelError> {
+    let value = map.lookup(&[0; 4], MapFlags::ANY).map_err(lost)?;
+    Ok(value.expect("an array has all its values"))
 }
 
 /// Checks that the kernel has BPF qdiscs.

@@ -19,9 +19,23 @@ static INLINE void copy(u64 *to, const u64 *from, u32 count)
 	}
 }
 
+/* A packet that is in transmission as the rate changes goes on at the new rate. */
+static INLINE void change_rate(struct instance *instance, u64 before_bps, u64 now_ns)
+{
+	u64 rest_ns = instance->free_ns - now_ns;
+	u32 was_last = instance->ended_ns == instance->free_ns;
+
+	if (!fixed.varies || instance->free_ns <= now_ns)
+		return;
+	/* the product is the packet's bits in 10^-9 */
+	instance->free_ns = now_ns + rest_ns * before_bps / instance->params.settings.rate_bps;
+	if (was_last)
+		instance->ended_ns = instance->free_ns;
+}
+
 static INLINE void take_params(struct instance *instance, u64 now_ns)
 {
-	u64 current = edition;
+	u64 current = edition, before_bps = instance->params.settings.rate_bps;
 
 	if (instance->edition == current || current & 1)
 		return;
@@ -30,6 +44,7 @@ static INLINE void take_params(struct instance *instance, u64 now_ns)
 		return;
 	copy((u64 *)&instance->params, (u64 *)&instance->spare, WORDS(params));
 	instance->edition = current;
+	change_rate(instance, before_bps, now_ns);
 	instance->seed = mix(instance->params.settings.seed + instance->number + GOLDEN);
 	retune_aqms(instance, now_ns);
 }

@@ -18,6 +18,8 @@ pub struct Fixed {
     pub is_shaped: bool,
     /// It keeps distributions, and samples one packet of so many, on average; 0: neither.
     pub sampled: u32,
+    /// True: the rate changes while packets wait, and a packet in transmission goes on at the new one.
+    pub varies: bool,
     /// Lanes of the scheduler; without one 1.
     pub lanes: u32,
     /// Bytes of the log of decisions, a power of 2 and at least a page; 0: no log.
@@ -44,6 +46,7 @@ impl Fixed {
             marks.into(),
             self.instances,
             self.lanes,
+            self.varies.into(),
         ];
         words.map(u32::to_ne_bytes).concat()
     }

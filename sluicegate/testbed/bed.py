@@ -86,12 +86,16 @@ def _run(job: Job, hosts: Sequence[_Host], on_progress: Callable[[float], None])
         host.hear()
     load = os.getloadavg()[0]
     start_ns = _start_ns(router, job.hosts[0].sample_ns)
+    if qdiscs:
+        qdiscs.begin(start_ns)
     for host in hosts:
         host.say(start_ns)
     while (since_s := (time.monotonic_ns() - start_ns) / 1e9) < job.hosts[0].duration_ns / 1e9:
         on_progress(max(0.0, since_s))
         time.sleep(_BETWEEN_NEWS_S)
     clients, servers = (host.hear() for host in hosts)
+    if qdiscs:
+        qdiscs.end()
     return Outcome(
         start_ns=start_ns,
         hosts=(clients, servers),

@@ -191,6 +191,8 @@ class QdiscJob:
         after: A command whose output is kept; empty: none.
         marks_behind: Whether packets are marked at the hosts, whose namespaces have the names of
             their sides then.
+        during: A command that runs during the run; the time of the start, ns, is its last word.
+            Empty: none.
         headers: 1: the packets' headers are brought back, too; else 0. (A number, so that the
             laboratory reads the same instructions for both, and one seed gives one result.)
     """
@@ -202,6 +204,7 @@ class QdiscJob:
     places: int
     after: Sequence[str]
     marks_behind: bool = False
+    during: Sequence[str] = ()
     headers: int = 0
 
 

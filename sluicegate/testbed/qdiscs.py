@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sluicegate.errors import SluiceError
 from sluicegate.testbed.job import FOLDER, QdiscJob, Seen, Side, across
 from sluicegate.testbed.links import command
 from sluicegate.testbed.packets import PACKET, WITH_HEADERS, PacketLog
@@ -28,6 +29,8 @@ class Qdiscs:
             SluiceError: If a command fails, with what it said.
         """
         self._after = job.after
+        self._during = job.during
+        self._process: subprocess.Popen[bytes] | None = None
         self._headers = job.headers
         for name, content in job.files.items():
             Path(FOLDER, name).write_bytes(content)
@@ -41,6 +44,24 @@ class Qdiscs:
             for side in job.towards
         ]
         self._samplers = [_Sampler(side, job.sampling_ns) for side in job.towards]
+
+    def begin(self, start_ns: int) -> None:
+        """Begin what has to be done during the run, which starts at a time of CLOCK_MONOTONIC."""
+        if self._during:
+            self._process = subprocess.Popen([*self._during, str(start_ns)])
+
+    def end(self) -> None:
+        """End it.
+
+        Raises:
+            SluiceError: If it failed.
+        """
+        if self._process is None:
+            return
+        if self._process.poll():
+            raise SluiceError(f"{' '.join(self._during)} ended with {self._process.returncode}")
+        self._process.kill()
+        self._process.wait()
 
     def seen(self) -> Sequence[Seen]:
         """End the looks; give what was seen of each link.

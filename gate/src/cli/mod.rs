@@ -63,6 +63,9 @@ pub enum QdiscCommand {
     /// Give an AQM to the kernel as a kind of qdisc, which tc then puts before interfaces:
     /// tc qdisc add dev NAME root KIND.
     Install(Box<InstallOptions>),
+    /// Set the rate of a kind that was installed with a rate that varies, as time goes by. Ends after the
+    /// last change.
+    Follow(Box<FollowOptions>),
     /// Print what the kind's instances have counted, a line of JSON for each.
     Show(KindOptions),
     /// Print what a kind that was installed with --log asked its AQM, and did, since this was last
@@ -104,6 +107,19 @@ pub struct InstallOptions {
     #[command(flatten)]
     pub object: ObjectOptions,
     /// The link.
+    #[command(flatten)]
+    pub link: LinkOptions,
+}
+
+/// `sluiced qdisc follow`.
+#[derive(Args, Debug)]
+pub struct FollowOptions {
+    /// Kind of the qdisc.
+    pub kind: String,
+    /// From when on the times of the rates count, ns of CLOCK_MONOTONIC [default: now].
+    #[arg(long, value_name = "NS")]
+    pub start: Option<u64>,
+    /// The link, as it was given to install.
     #[command(flatten)]
     pub link: LinkOptions,
 }

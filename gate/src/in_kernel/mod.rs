@@ -11,6 +11,9 @@ mod ready;
 mod tc;
 
 #[cfg(feature = "kernel")]
+use sluice_link::Service;
+
+#[cfg(feature = "kernel")]
 use crate::{
     cli::LinkOptions,
     settings::{Settings, SettingsError},
@@ -48,10 +51,10 @@ pub fn read(options: &LinkOptions) -> Result<Settings, SettingsError> {
         return Err(SettingsError(format!("in the kernel, {why}")));
     }
     let mut settings = Settings::read(options)?;
-    if settings.forward.varying.is_some() {
+    if !matches!(settings.forward.service(), None | Some(Service::Steps(_))) {
         return Err(SettingsError(
-            "in the kernel, the rate of a qdisc cannot vary: leave out --rate-file, or the rate of \
-             the scenario's link"
+            "in the kernel, a qdisc has a rate at each moment, and no opportunities: --rate-file must be \
+             a table, time_s,rate_bps, and the rate of the scenario's link steps, a ramp or such a table"
                 .into(),
         ));
     }

@@ -78,6 +78,9 @@ struct InKernel {
     index: i32,
     tc: Tc,
     settings: Settings,
+    /// The present rate, bits/s, and when it changes next, ns from the daemon's start on.
+    rate_bps: u64,
+    change_ns: Option<u64>,
     /// Start, by the kernel's monotonic clock.
     start_ns: u64,
     /// Packets that each sample stands for.
@@ -133,6 +136,8 @@ impl InKernel {
             index,
             tc,
             settings: settings.clone(),
+            rate_bps: settings.forward.rate_bps,
+            change_ns: settings.forward.service().map(|_| 0),
             start_ns,
             sampled: ready.fixed.sampled,
             flows: Flows::default(),
@@ -158,8 +163,7 @@ impl InKernel {
 
     /// Releases all waiting packets at once, as far as the interface takes them.
     fn empty(&mut self) -> Result<(), KernelError> {
-        let mut settings = words(&self.settings);
-        settings.rate_bps = AT_ONCE_BPS;
+        let settings = words(&self.settings, AT_ONCE_BPS);
         let link = &self.settings.forward;
         self.installed
             .set(&link.under.aqm, link.in_lanes(), &settings)?;
@@ -189,6 +193,20 @@ impl InKernel {
             self.tc.remove(self.index, self.kind.name())?;
         }
         self.kind.remove().map_err(io::Error::other)
+    }
+
+    /// Gives the qdisc settings, with the rate at this time.
+    fn set(&mut self, now_ns: u64, settings: &Settings) -> Result<(), KernelError> {
+        let link = &settings.forward;
+        let service = link.service();
+        let rate_bps = service.map_or(link.rate_bps, |of| of.rate_bps(now_ns, link.rate_bps));
+        let words = words(settings, rate_bps);
+        self.installed
+            .set(&link.under.aqm, link.in_lanes(), &words)?;
+        self.rate_bps = rate_bps;
+        self.change_ns = service.and_then(|of| of.next_change_ns(now_ns));
+        self.settings = settings.clone();
+        Ok(())
     }
 
     /// Takes the packets that were sampled since the last call: counts their flows, and tells them to
@@ -250,7 +268,7 @@ impl InKernel {
         );
         Ok(Snapshot {
             qdisc: Some(self.kind.name().to_owned()),
-            rate_bps: self.settings.forward.rate_bps,
+            rate_bps: self.rate_bps,
             settings: self.settings.forward.clone(),
             shares: [self.flows.shares(), new_flows.shares()],
             live: Live {
@@ -341,11 +359,16 @@ impl DataPlane for InKernel {
 
     fn due_ns(&self) -> Option<u64> {
         let shadow = self.shadow.as_ref();
-        shadow.map(|shadow| shadow.looked_ns + LOOK_NS)
+        let look_ns = shadow.map(|shadow| shadow.looked_ns + LOOK_NS);
+        look_ns.into_iter().chain(self.change_ns).min()
     }
 
     fn turn(&mut self, now_ns: impl Fn() -> u64) -> io::Result<bool> {
         let now_ns = now_ns();
+        if self.change_ns.is_some_and(|due_ns| due_ns <= now_ns) {
+            let settings = self.settings.clone();
+            self.set(now_ns, &settings).map_err(io::Error::other)?;
+        }
         if let Some(shadow) = &mut self.shadow
             && shadow.is_due(now_ns)?
         {
@@ -373,11 +396,14 @@ impl DataPlane for InKernel {
                     .into(),
             ));
         }
-        let done = self
-            .installed
-            .set(&new.under.aqm, scheduler, &words(settings));
+        if new.varying.is_some() && old.varying.is_none() {
+            return Ok(Err(
+                "a qdisc at work with a constant rate keeps one: end sluiced, and start it again"
+                    .into(),
+            ));
+        }
+        let done = self.set(now_ns, settings);
         if done.is_ok() {
-            self.settings = settings.clone();
             self.take_samples().map_err(io::Error::other)?;
             if let Some(shadow) = &mut self.shadow {
                 let now_ns = shadow.reach(now_ns);

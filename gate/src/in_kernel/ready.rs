@@ -57,7 +57,7 @@ impl Ready {
             .iter()
             .map(|text| device(text))
             .collect::<Result<Vec<_>, _>>()?;
-        let words = words(settings);
+        let words = words(settings, settings.forward.rate_bps);
         if !settings.forward.under.of_classes.is_empty() {
             return Err(Failure(
                 "in the kernel there are no classes of service: without --backend kernel the gate has them"
@@ -94,6 +94,7 @@ impl Ready {
                 most_packets: words.limit_packets,
                 is_shaped: true,
                 sampled: SAMPLED,
+                varies: settings.forward.varying.is_some(),
                 lanes: scheduler.as_ref().map_or(1, Scheduler::lanes_of),
                 // size of a ring buffer: a power of 2
                 log_bytes: log_megabytes.map_or(0, |count| (count << 20).next_power_of_two()),
@@ -170,10 +171,10 @@ pub fn aqm_of(link: &LinkSettings) -> String {
 
 /// Returns the settings that can change while a qdisc is in use, besides the parameters of AQM
 /// and scheduler.
-pub fn words(settings: &Settings) -> sluice_kernel::Settings {
+pub fn words(settings: &Settings, rate_bps: u64) -> sluice_kernel::Settings {
     let link = &settings.forward;
     sluice_kernel::Settings {
-        rate_bps: link.rate_bps,
+        rate_bps,
         limit_packets: link.buffer.limit,
         limit_bytes: link.buffer.limit_bytes,
         victim: link.under.discipline.victim(&link.buffer).into(),

@@ -25,6 +25,7 @@ from sluicegate.worlds.kernel.packets import write_packets
 from sluicegate.worlds.kernel.plan import LayerOf, lab_plan, modules_of_flows
 from sluicegate.worlds.kernel.record import KernelRecord
 from sluicegate.worlds.kernel.seen import LinkSeen, Reasons, reasons_of
+from sluicegate.worlds.kernel.varying import rates
 from sluicegate.worlds.network.assemble import record as network_record
 from sluicegate.worlds.network.record import NetworkRecord
 from sluicegate.worlds.real.counts import Flows, replication
@@ -115,6 +116,7 @@ def measure(
         **bed.described,
     }
     identity = store.identity(described, __name__)
+    varying = rates(scenario)
     if not fresh and (known := store.find(identity, KernelRecord)) is not None:
         return replace(known, discipline=name)
 
@@ -131,7 +133,9 @@ def measure(
         told = reasons_of(outcome.router)
         reasons: Sequence[Reasons | None] = told or [None] * len(outcome.seen)
         links = [
-            LinkSeen(each, layers[number].marks_behind, own)
+            LinkSeen(
+                each, layers[number].marks_behind, own, rates=varying, start_ns=outcome.start_ns
+            )
             for each, own in zip(outcome.seen, reasons, strict=True)
         ]
         if packets is not None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from sluicegate.daemon import compiled, sluiced
-from sluicegate.scenario import Discipline, NetworkScenario
+from sluicegate.scenario import Discipline, NetworkScenario, RateFile
 from sluicegate.testbed.job import FOLDER, SIDES
 from sluicegate.testbed.links import NEAR
 from sluicegate.worlds.kernel.plan import Layer, LayerOf
+from sluicegate.worlds.kernel.varying import LINK
 from sluicegate.worlds.real.alone import alone
 
 KIND = "sluice"
-_OBJECT, _SCENARIO = "qdisc.o", "scenario.toml"
+_OBJECT, _SCENARIO, _RATES = "qdisc.o", "scenario.toml", "rates.csv"
 
 
 def own(
@@ -37,7 +40,14 @@ def own(
         # the same bytes for the same replication, however many there are
         _SCENARIO: alone(scenario.replace(replications=1), discipline).encode(),
     }
-    install = [daemon, "qdisc", "install", kind, "--object", f"{FOLDER}/{_OBJECT}"]
+    link = ["--scenario", f"{FOLDER}/{_SCENARIO}"]
+    rate = None if (given := scenario.links.get(LINK)) is None else given.rate
+    if isinstance(rate, RateFile):
+        # it is read there from another place
+        files[_RATES] = Path(rate.path).read_bytes()
+        files[_SCENARIO] = alone(scenario.replace(replications=1, links={}), discipline).encode()
+        link += ["--rate-file", f"{FOLDER}/{_RATES}"]
+    install = [daemon, "qdisc", "install", kind, "--object", f"{FOLDER}/{_OBJECT}", *link]
     marks = scenario.queue.ecn if discipline.ecn is None else discipline.ecn
     if marks:
         # the hosts, whose namespaces have their names
@@ -48,7 +58,8 @@ def own(
             words=kind,
             shapes=True,
             marks_behind=marks,
-            before=[[*install, "--scenario", f"{FOLDER}/{_SCENARIO}", "--seed", str(seed)]],
+            before=[[*install, "--seed", str(seed)]],
+            during=[daemon, "qdisc", "follow", kind, *link, "--start"] if rate else (),
             after=[daemon, "qdisc", "show", kind],
             undo=[daemon, "qdisc", "remove", kind],
             programs=[sluiced()],

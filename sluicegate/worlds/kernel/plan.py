@@ -35,6 +35,7 @@ class Layer:
             `HANDLE` then, and that of the shaper before it `1:`.
         before: Commands that come first.
         after: A command whose output is kept; empty: none.
+        during: A command that runs during the run, as in `QdiscJob`; empty: none.
         undo: A command that takes away what is left of it in a machine that goes on; empty: none.
         programs: What it needs of this machine's programs, as `image.build`.
         modules: Likewise of the kernel's modules.
@@ -47,6 +48,7 @@ class Layer:
     more: Sequence[str] = ()
     before: Sequence[Sequence[str]] = ()
     after: Sequence[str] = ()
+    during: Sequence[str] = ()
     undo: Sequence[str] = ()
     programs: Sequence[str] = ()
     modules: Sequence[str] = ()
@@ -81,6 +83,7 @@ def lab_plan(
         places=0,
         after=layer.after,
         marks_behind=layer.marks_behind,
+        during=layer.during,
         headers=int(headers),
     )
     planned = plan(scenario, discipline, replication, router, congestion_control, False)

@@ -9,6 +9,7 @@ from sluicegate.lab import kernel
 from sluicegate.report.numbers import plain_number
 from sluicegate.scenario import Dumbbell, NetworkScenario
 from sluicegate.testbed.check import congestion_controls
+from sluicegate.worlds.kernel.varying import LINK, refused
 from sluicegate.worlds.real.refusals import of_flows, of_topology
 
 # the laboratory's processor does 10^9 instructions a second, and a packet takes some 80,000
@@ -16,7 +17,12 @@ _MOST_PACKETS_PER_S = 10_000
 
 
 def refuse(
-    scenario: NetworkScenario, congestion_control: str | None, more: list[str], *, here: str | None
+    scenario: NetworkScenario,
+    congestion_control: str | None,
+    more: list[str],
+    *,
+    here: str | None,
+    ours: bool,
 ) -> None:
     """Refuse what cannot be run in the laboratory, or on this machine.
 
@@ -25,6 +31,7 @@ def refuse(
         congestion_control: Of all TCP flows; None: as the scenario says.
         more: What is against the discipline.
         here: What this machine lacks; None: it is to be run in the laboratory.
+        ours: Whether the qdiscs are ours, which follow a rate, or the kernel's own.
 
     Raises:
         SluiceError: A line for each reason, with the path of the field.
@@ -32,7 +39,7 @@ def refuse(
     if here:
         raise SluiceError(here)
     place = "the laboratory" if here is None else "this machine"
-    problems = [*of_topology(scenario, place), *_of_links(scenario, place), *more]
+    problems = [*of_topology(scenario, place), *_of_links(scenario, place, ours), *more]
     if isinstance(scenario.topology, Dumbbell) and not problems:
         known = kernel.ready().congestion_controls if here is None else congestion_controls()
         problems += of_flows(scenario, congestion_control, known, False, rewrites=True)
@@ -42,10 +49,14 @@ def refuse(
         raise SluiceError("\n".join(problems))
 
 
-def _of_links(scenario: NetworkScenario, where: str) -> Iterator[str]:
+def _of_links(scenario: NetworkScenario, where: str, ours: bool) -> Iterator[str]:
+    two_way = isinstance(scenario.topology, Dumbbell) and scenario.topology.two_way
     for name, own in scenario.links.items():
+        follows = ours and name == LINK and own.rate is not None and not two_way
+        if follows and (why := refused(own.rate)):
+            yield f'links."{name}".rate: {why}'
         for field, value in own.table().items():
-            if value:
+            if value and not (field == "rate" and follows):
                 yield (
                     f'links."{name}".{field} must be left out: in {where} all links have the '
                     "compared discipline, and nothing of their own (the worlds network and gate "

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sluicegate.errors import SluiceError
 from sluicegate.testbed.job import Seen
 from sluicegate.worlds.kernel.plan import HANDLE
+from sluicegate.worlds.kernel.varying import Rates
 from sluicegate.worlds.real.outcome import PortSeries, Tally, Times
 
 # width of the bins of times, as in the gate
@@ -73,11 +74,23 @@ class LinkSeen:
         seen: What was seen.
         marks_behind: Whether marks are set behind the link, and told as overlimits.
         reasons: Of the losses in the whole run; None: they are not known.
+        rates: How the link's rate varies; None: it does not.
+        start_ns: When the run started.
     """
 
-    def __init__(self, seen: Seen, marks_behind: bool, reasons: Reasons | None = None) -> None:
+    def __init__(
+        self,
+        seen: Seen,
+        marks_behind: bool,
+        reasons: Reasons | None = None,
+        *,
+        rates: Rates | None = None,
+        start_ns: int = 0,
+    ) -> None:
         self._reasons = reasons
         qdiscs = [_discipline(json.loads(sample)) for sample in seen.told.splitlines()]
+        self._rates = rates
+        self._start_ns = start_ns
         counts = np.array([[each[name] for name in _COUNTS] for each in qdiscs], dtype=np.int64)
         self._dropped, overlimits, self._waiting = counts[: len(seen.sampled_ns)].T
         self._overlimits = overlimits if marks_behind else None
@@ -100,7 +113,9 @@ class LinkSeen:
         sample, until_sample = self._nearest(since_ns), self._nearest(until_ns)
         sent_bytes = self._bytes[first:last]
         sojourn_ns = self.sojourn_ns[first:last]
-        service_ns = np.round(sent_bytes * 8 / rate_bps * _NS_PER_S).astype(np.int64)
+        left_ns = self._left_ns[first:last] - self._start_ns
+        rates_bps = rate_bps if self._rates is None else self._rates.at(left_ns)
+        service_ns = np.round(sent_bytes * 8 / rates_bps * _NS_PER_S).astype(np.int64)
         lost = int(self._dropped[until_sample] - self._dropped[sample])
         marked = int(self._marked[first:last].sum())
         if self._overlimits is not None:
@@ -142,6 +157,9 @@ class LinkSeen:
             sent_bytes=(sent - sent[0]).astype(np.uint64),
             average=nothing,
             probability=nothing,
+            rate_bps=np.empty(0, dtype=np.uint64)
+            if self._rates is None
+            else self._rates.at(times_ns - self._start_ns).astype(np.uint64),
         )
 
 

@@ -59,7 +59,7 @@ class Kernel(RealNetwork[KernelRecord]):
             check_suffix(self.packets)
         here = missing_here(ours=self.ours) if self.here else None
         against = list(self.against(scenario, discipline))
-        refuse(scenario, self.congestion_control, against, here=here)
+        refuse(scenario, self.congestion_control, against, here=here, ours=self.ours)
 
     def against(self, scenario: NetworkScenario, discipline: Discipline) -> Iterator[str]:
         """Why a discipline cannot be a qdisc, with the path of the field."""

@@ -1,0 +1,67 @@
+"""A link whose rate varies, in the laboratory: in steps, which `sluiced qdisc follow` sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sluicegate.scenario import Dumbbell, NetworkScenario, RateFile, Steps
+
+# the link of a dumb-bell that has the discipline
+LINK = "left -> right"
+_HEADER = "time_s,rate_bps"
+_NS_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class Rates:
+    """A rate as a function of time.
+
+    Attributes:
+        from_ns: When each rate begins, from the start of the run on, shape (S,).
+        rates_bps: They, and before them that of the topology, shape (S + 1,).
+    """
+
+    from_ns: NDArray[np.int64]
+    rates_bps: NDArray[np.float64]
+
+    def at(self, times_ns: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The rates at some times; 1 bit/s in an outage, as AQMs see it."""
+        place = np.searchsorted(self.from_ns, times_ns, side="right")
+        return np.maximum(self.rates_bps[place], 1.0)
+
+
+def rates(scenario: NetworkScenario) -> Rates | None:
+    """How the rate of the bottleneck varies; None: it does not."""
+    own = scenario.links.get(LINK)
+    if own is None or own.rate is None:
+        return None
+    assert isinstance(scenario.topology, Dumbbell)
+    steps = _steps(own.rate)
+    assert steps is not None
+    times_s, values_bps = steps.T
+    return Rates(
+        np.round(times_s * _NS_PER_S).astype(np.int64),
+        np.concatenate([[scenario.topology.rate_bps], values_bps]),
+    )
+
+
+def refused(rate: object) -> str:
+    """Why a rate cannot be followed; empty if it can."""
+    if _steps(rate) is not None:
+        return ""
+    return f"a qdisc follows steps, or a table in a file ({_HEADER}), and no opportunities or media"
+
+
+def _steps(rate: object) -> NDArray[np.float64] | None:
+    """Times, s, and rates, bits/s, a row each; None: it has no steps."""
+    if isinstance(rate, Steps):
+        return np.array([[each.time_s, each.rate_bps] for each in rate.steps])
+    if isinstance(rate, RateFile):
+        lines = Path(rate.path).read_text().splitlines()
+        if lines and lines[0].strip() == _HEADER:
+            return np.loadtxt(lines[1:], delimiter=",", ndmin=2)
+    return None
