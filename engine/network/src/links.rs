@@ -19,7 +19,8 @@ use crate::{
     trace::{Step, Trace},
 };
 
-/// State of a link.
+/// State of a link, in two cache lines.
+#[repr(align(64))]
 struct LinkState {
     transmitter: Transmitter,
     line: Line,

@@ -12,7 +12,7 @@ use crate::{
     classes::Classes,
     links::{Hop, Links},
     observation::PortState,
-    packet::{Packet, Place, Transit},
+    packet::{Packed, Packet, Place, Transit},
     port::{Around, Port, Site},
     routes::Routes,
     series::PortSeries,
@@ -169,15 +169,17 @@ impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
                 self.links
                     .carry::<T>(now, link, transit.packed(), transit.place, note);
             }
-            Hop::Port(port) => self.join(now, port as usize, transit),
+            Hop::Port(port) => self.join(now, port as usize, transit.packed(), transit.place),
             Hop::Wire(wire) => self.enter_wire(now, wire as usize, transit),
             Hop::End => unreachable!("a route has a link"),
         }
     }
 
     /// A packet comes to a port.
+    // in words, which stay in registers where a `Transit` would be passed in memory
     #[inline]
-    fn join(&mut self, now: Ticks, index: usize, transit: Transit) {
+    fn join(&mut self, now: Ticks, index: usize, packed: Packed, place: Place) {
+        let transit = Transit::new(packed, place);
         // of what happens at one tick, packets that come out of links are first, then the ports, and
         // then packets that come out of wires
         let until = now + Ticks::from(self.out_of_wire == now);

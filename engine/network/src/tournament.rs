@@ -19,9 +19,10 @@ pub struct Tournament {
     /// The root, which every look at the first event reads.
     winner: u64,
     leaves: usize,
-    /// Bits of a number, and a word with these bits set.
+    /// Bits of a number, a word with these bits set, and the greatest time that fits.
     bits: u32,
     number: u64,
+    never: Ticks,
 }
 
 impl Tournament {
@@ -34,6 +35,7 @@ impl Tournament {
             leaves,
             bits: leaves.trailing_zeros(),
             number: leaves as u64 - 1,
+            never: NEVER >> leaves.trailing_zeros(),
         }
     }
 
@@ -52,7 +54,7 @@ impl Tournament {
     #[inline]
     pub fn set(&mut self, event: usize, due: Ticks) {
         assert!(event < self.leaves, "one of the events");
-        let mut winner = due.min(NEVER >> self.bits) << self.bits | event as u64;
+        let mut winner = due.min(self.never) << self.bits | event as u64;
         let mut node = self.leaves + event;
         // SAFETY: there are 2 * leaves nodes, an even number. The first node is below that, and so
         // are the other node of its pair and all their ancestors, of which the root is the last.
@@ -100,7 +102,7 @@ mod tests {
                 let time = if time < 5 { NEVER } else { time };
                 tournament.set(event, time);
                 due[event] = time;
-                let never = NEVER >> tournament.bits;
+                let never = tournament.never;
                 let (first_due, first) = tournament.first();
                 prop_assert_eq!(first_due, never.min(*due.iter().min().unwrap()));
                 let earliest = due.iter().position(|time| *time == first_due);

@@ -226,12 +226,18 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
     #[inline]
     fn acknowledge(&mut self, now: Instant, packet: Packet) {
         let ack = packet.acknowledgement(&mut self.network.aside.sacks);
-        self.drive(now, packet.flow, Stimulus::Ack(ack));
+        self.drive_inlined(now, packet.flow, Stimulus::Ack(ack));
     }
 
     /// Passes a stimulus to a sender, sends its packets, and updates its timer.
-    #[inline]
+    #[inline(never)]
     fn drive(&mut self, now: Instant, flow: u32, stimulus: Stimulus) {
+        self.drive_inlined(now, flow, stimulus);
+    }
+
+    // inlined for ACKs, the most frequent stimulus, so that an ACK is not copied
+    #[inline(always)]
+    fn drive_inlined(&mut self, now: Instant, flow: u32, stimulus: Stimulus) {
         let sender = &mut self.ends.senders[flow as usize];
         let kind = &self.ends.kinds[sender.kind as usize];
         let (config, network, route) = (&kind.config, &mut self.network, sender.route);

@@ -359,14 +359,16 @@ impl<P: Packet, A: Aqm> Buffer<P, A, Several> {
         self.arrive(now_ns, packet, random, observer)
     }
 
-    /// `depart`, not inlined either.
+    /// `depart`, not inlined either. Its answer has another type, so that that of FIFOs stays in
+    /// registers.
     #[inline(never)]
     pub fn depart_apart(
         &mut self,
         now_ns: u64,
         random: &mut impl FnMut() -> u64,
         observer: &mut impl Observer<P>,
-    ) -> Option<Waiting<P>> {
-        self.depart(now_ns, random, observer)
+    ) -> Option<(P, u64)> {
+        let sent = self.depart(now_ns, random, observer)?;
+        Some((sent.packet, sent.since_ns))
     }
 }

@@ -208,7 +208,10 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
     ) -> Option<Waiting<P>> {
         match &mut self.0 {
             Shape::Fifo(fifo) => fifo.depart(now_ns, random, observer),
-            Shape::Several(several) => several.depart_apart(now_ns, random, observer),
+            Shape::Several(several) => {
+                let sent = several.depart_apart(now_ns, random, observer);
+                sent.map(|(packet, since_ns)| Waiting { packet, since_ns })
+            }
         }
     }
 }

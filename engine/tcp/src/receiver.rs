@@ -137,9 +137,13 @@ impl Receiver {
     }
 
     fn acknowledge(&mut self, config: &Config) -> Ack {
-        self.held = 0;
-        self.echo |= self.congested;
-        self.congested = false;
+        // written only if they change: the processor would wait for a write to read the field beside
+        if self.held > 0 {
+            self.held = 0;
+        }
+        if self.congested {
+            (self.echo, self.congested) = (true, false);
+        }
         if let Some(delay) = &mut self.delay {
             delay.on_ack();
         }
