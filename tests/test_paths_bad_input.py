@@ -1,6 +1,9 @@
 """Paths that cannot be, or that carry nothing: clear errors, or right results."""
 
+import subprocess
+
 import pytest
+from gate_run import SLUICED
 
 import sluicegate as sg
 from sluicegate import network
@@ -33,11 +36,16 @@ def scenario(own, *flows, **fields):
         ("time_s,rate_bps\n0,0\n1,0\n", "the last rate, from 1 s on, must be above 0"),
     ],
 )
-def test_traces_that_cannot_be_are_refused_by_their_name(tmp_path, text, told):
+def test_traces_that_cannot_be_are_refused_by_their_name(tmp_path, gateway, text, told):
     path = tmp_path / "phone.trace"
     path.write_text(text)
     with pytest.raises(sg.SluiceError, match=f"phone.trace: {told}"):
         network.simulate(scenario({"rate": {"kind": "file", "path": str(path)}}))
+    # the daemon, before it does anything
+    replay = [SLUICED, "replay", gateway, "--aqm", "codel", "--rate-file", path]
+    done = subprocess.run(replay, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"--rate-file {path}: {told}" in done.stderr
 
 
 @pytest.mark.parametrize("kind", ["steps", "ramp"])
