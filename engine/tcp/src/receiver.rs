@@ -15,7 +15,9 @@ pub struct Receiver {
     next: u32,
     /// Runs that arrived out of order, the most recent first (RFC 2018, section 4). Usually they
     /// are few, and then they are stored inline, without another access to memory.
-    ahead: SmallVec<[Block; 3]>,
+    ahead: SmallVec<[Block; 2]>,
+    /// One past the highest packet of these runs; no more than `next` if there are none.
+    highest: u32,
     /// A mark has arrived, and the sender has not answered with CWR (RFC 3168, section 6.1.3). For
     /// a sender that counts marks: the last packet was marked (RFC 8257's DCTCP.CE).
     echo: bool,
@@ -177,30 +179,129 @@ impl Receiver {
 
     #[inline(never)]
     fn insert_beside_gap(&mut self, seq: u32) {
-        let mut run = Block {
+        if seq >= self.highest {
+            return self.insert_at_edge(seq);
+        }
+        let is_beside = |run: &Block| (run.start == seq + 1) | (run.end == seq);
+        // without an early end, so that several runs are compared at once: there may be hundreds
+        let count = |count, run: &Block| count + u32::from(is_beside(run));
+        let beside = self.ahead.iter().fold(0, count);
+        if beside == 0 && self.report_again(seq) {
+            return;
+        }
+        let mut joined = Block {
             start: seq,
             end: seq + 1,
         };
-        self.ahead.retain(|block| {
-            let apart = block.end < run.start || run.end < block.start;
+        let mut join = |run: Block| {
+            joined.start = joined.start.min(run.start);
+            joined.end = joined.end.max(run.end);
+        };
+        let first = self.ahead.first().copied().filter(is_beside);
+        first.into_iter().for_each(&mut join);
+        for _ in u32::from(first.is_some())..beside {
+            // holes are mostly filled from the lowest on, which is beside the oldest run
+            let place = self.ahead.iter().rposition(is_beside);
+            join(self.ahead.remove(place.expect("one more is beside it")));
+        }
+        match (first, joined.start > self.next) {
+            (Some(_), true) => self.ahead[0] = joined,
+            (None, true) => self.report_first(joined),
+            (first, false) => {
+                first.map(|_| self.ahead.remove(0));
+                self.next = joined.end;
+            }
+        }
+        if self.ahead.is_empty() {
+            // a burst of losses may have allocated memory that is not needed any more
+            self.ahead = SmallVec::new();
+        }
+    }
+
+    /// Reports the run of a packet that arrived before; false if there is none.
+    fn report_again(&mut self, seq: u32) -> bool {
+        let has = |run: &Block| (run.start..run.end).contains(&seq);
+        let Some(place) = self.ahead.iter().position(has) else {
+            return false;
+        };
+        self.ahead[..=place].rotate_right(1);
+        true
+    }
+
+    /// Records a packet above all before it: there may be hundreds of runs, and none can follow it.
+    fn insert_at_edge(&mut self, seq: u32) {
+        let last = match seq == self.highest {
+            true => self.ahead.iter().position(|run| run.end == seq),
+            false => None,
+        };
+        self.highest = seq + 1;
+        match last {
+            Some(place) => {
+                self.ahead[..=place].rotate_right(1);
+                self.ahead[0].end = self.highest;
+            }
+            None => self.report_first(Block {
+                start: seq,
+                end: seq + 1,
+            }),
+        }
+    }
+
+    fn report_first(&mut self, run: Block) {
+        if self.ahead.len() == self.ahead.capacity() {
+            // do not double the capacity: in a burst of losses all flows need memory at once
+            self.ahead.grow(self.ahead.len() + 4);
+        }
+        self.ahead.insert(0, run);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The same in few words: the run of a packet, joined with those that it touches, comes first.
+    fn insert_plainly(next: &mut u32, ahead: &mut Vec<Block>, seq: u32) {
+        if seq < *next {
+            return;
+        }
+        let (mut start, mut end) = (seq, seq + 1);
+        ahead.retain(|run| {
+            let apart = run.end < start || end < run.start;
             if !apart {
-                run.start = run.start.min(block.start);
-                run.end = run.end.max(block.end);
+                (start, end) = (start.min(run.start), end.max(run.end));
             }
             apart
         });
-        if run.start == self.next {
-            self.next = run.end;
-            if self.ahead.is_empty() {
-                // a burst of losses may have allocated memory that is not needed any more
-                self.ahead = SmallVec::new();
+        match start == *next {
+            true => *next = end,
+            false => ahead.insert(0, Block { start, end }),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn runs_are_joined_and_reported_in_their_order(
+            steps in prop::collection::vec((0_u32..8, 0_u32..60), 1..400),
+        ) {
+            let (mut receiver, mut next, mut ahead) = (Receiver::new(), 0, Vec::new());
+            let mut edge = 0;
+            for (kind, draw) in steps {
+                let seq = match kind {
+                    // the next one, one behind a hole, the lowest hole, any again
+                    0..4 => edge,
+                    4 => edge + draw % 4,
+                    5 => next,
+                    _ => draw % (edge + 2),
+                };
+                edge = edge.max(seq + 1);
+                receiver.insert(seq);
+                insert_plainly(&mut next, &mut ahead, seq);
+                prop_assert_eq!(receiver.next, next);
+                prop_assert_eq!(&receiver.ahead[..], &ahead[..]);
             }
-        } else {
-            if self.ahead.len() == self.ahead.capacity() {
-                // do not double the capacity: in a burst of losses all flows need memory at once
-                self.ahead.grow(self.ahead.len() + 4);
-            }
-            self.ahead.insert(0, run);
         }
     }
 }
