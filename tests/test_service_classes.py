@@ -234,3 +234,65 @@ def test_packets_of_high_drop_precedence_are_lost_first(aqm: str) -> None:
     assert lost["in"] <= (0.01 if aqm == "gred" else 0)
     # of 20,000 packets a sixth; their number has a deviation of 141, 4 % of these
     assert lost["in"] + lost["out"] == pytest.approx(1 / 3, rel=0.1)
+
+
+def marked(cir_bps: float, **more: Any) -> dict[str, Any]:
+    return {"kind": "srtcm", "cir_bps": cir_bps, "cbs_bytes": 3000, "ebs_bytes": 3000, **more}
+
+
+@pytest.mark.parametrize(
+    ("marker", "dscp", "told"),
+    [
+        (marked(1e6), 46, r"dscp = 46 must be one of AF11 to AF43 with a marker"),
+        (
+            {**marked(1e6), "cbs_bytes": 0, "ebs_bytes": 0},
+            10,
+            r"one of cbs_bytes and ebs_bytes must be above 0",
+        ),
+        (
+            {"kind": "trtcm", "cir_bps": 2e6, "cbs_bytes": 1, "pir_bps": 1e6, "pbs_bytes": 1},
+            10,
+            r"pir_bps = 1e\+06 must be at least cir_bps = 2e\+06",
+        ),
+        (marked(1), 10, r"cir_bps = 1 must be at least 1000"),
+    ],
+)
+def test_what_is_wrong_with_a_marker_is_told(marker: dict[str, Any], dscp: int, told: str) -> None:
+    with pytest.raises(sg.SluiceError, match=told):
+        simulated({**BULK, "dscp": dscp, "marker": marker}, aqm="rio")
+
+
+def test_what_exceeds_the_committed_rate_is_lost_first() -> None:
+    """Both groups send 6 Mbit/s on a link of 10; 5 and 1 are committed, and of the rest a third is
+    lost: 1/18 and 5/18."""
+    flows = [
+        {
+            "kind": "datagrams",
+            "label": label,
+            "count": 3,
+            "rate_bps": 2e6,
+            "gaps": "exponential",
+            "dscp": 10,
+            "marker": marked(cir_bps),
+        }
+        for label, cir_bps in [("much", 5e6), ("little", 1e6)]
+    ]
+    record = simulated(*flows, aqm="rio", params={"w": 0.02})
+    lost = {label: in_class(record, "loss_ratio", label) for label in ("much", "little")}
+    assert lost == {
+        "much": pytest.approx(1 / 18, abs=0.02),
+        "little": pytest.approx(5 / 18, abs=0.02),
+    }
+
+
+def test_real_senders_have_no_markers() -> None:
+    scenario = network.NetworkScenario.parse(
+        {
+            "topology": {"kind": "dumbbell", "client_delays_s": [0.01]},
+            "flows": [{**BULK, "dscp": 10, "marker": marked(1e6)}],
+            "disciplines": [{"aqm": "rio"}],
+            "duration_s": 2.0,
+        }
+    )
+    with pytest.raises(sg.SluiceError, match=r"flows\.0\.marker must be left out"):
+        sg.compare(scenario, world="twin")

@@ -141,6 +141,47 @@ class Graph(TopologyBase):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SingleRate(Table):
+    """One rate and two bursts (RFC 2697): green up to the first, yellow up to the second, else red.
+
+    Attributes:
+        cir_bps: Committed information rate. [bits/s; 1,000 to 1e+14]
+        cbs_bytes: Committed burst size: what is green at once after a pause. [bytes; 0 to 1e+12]
+        ebs_bytes: Excess burst size: what is yellow at once. Its tokens are those that the first
+            has no room for. [bytes; 0 to 1e+12]
+        aware: Whether packets keep the precedence that they have, or get a higher one
+            (colour-aware). [default False]
+    """
+
+    kind: ClassVar[Literal["srtcm"]] = "srtcm"
+    cir_bps: float
+    cbs_bytes: float
+    ebs_bytes: float
+    aware: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoRate(Table):
+    """Two rates (RFC 2698): green up to the first, yellow up to the second, else red.
+
+    Attributes:
+        cir_bps: Committed information rate. [bits/s; 1,000 to 1e+14]
+        cbs_bytes: Committed burst size: what is green at once after a pause. [bytes; 1 to 1e+12]
+        pir_bps: Peak information rate. [bits/s; 1,000 to 1e+14]
+        pbs_bytes: Peak burst size: what is not red at once after a pause. [bytes; 1 to 1e+12]
+        aware: Whether packets keep the precedence that they have, or get a higher one
+            (colour-aware). [default False]
+    """
+
+    kind: ClassVar[Literal["trtcm"]] = "trtcm"
+    cir_bps: float
+    cbs_bytes: float
+    pir_bps: float
+    pbs_bytes: float
+    aware: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Tcp(Table):
     """Both ends of a TCP connection.
 
@@ -206,6 +247,9 @@ class Tcp(Table):
     ack_every: int = 2
 
 
+Marker: TypeAlias = SingleRate | TwoRate
+
+
 @dataclass(frozen=True, kw_only=True)
 class TcpFlows(FlowsBase):
     """TCP flows that start once.
@@ -222,6 +266,8 @@ class TcpFlows(FlowsBase):
         dscp: Differentiated services codepoint of their packets, in both directions: 46 is EF, 8
             CS1. In a replay 0 is that of the capture. [0 to 63; default 0]
         ect1: Whether packets that would have ECT(0) have ECT(1), as those of L4S. [default False]
+        marker: Marker at the edge of the network, which all of them pass together: it sets the drop
+            precedence of what they send; None: none. Their `dscp` must be one of AF11 to AF43.
         start_s: Earliest start. [s; 0 to 1e+08; default 0]
         stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
         tcp: The connections.
@@ -239,6 +285,7 @@ class TcpFlows(FlowsBase):
     sink: str | None = None
     dscp: int = 0
     ect1: bool = False
+    marker: Marker | None = None
     start_s: float = 0.0
     stop_s: float | None = None
     tcp: Tcp = field(default_factory=Tcp)
@@ -357,6 +404,8 @@ class ShortTcpFlows(FlowsBase):
         dscp: Differentiated services codepoint of their packets, in both directions: 46 is EF, 8
             CS1. In a replay 0 is that of the capture. [0 to 63; default 0]
         ect1: Whether packets that would have ECT(0) have ECT(1), as those of L4S. [default False]
+        marker: Marker at the edge of the network, which all of them pass together: it sets the drop
+            precedence of what they send; None: none. Their `dscp` must be one of AF11 to AF43.
         start_s: Earliest start. [s; 0 to 1e+08; default 0]
         stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
         tcp: The connections.
@@ -374,6 +423,7 @@ class ShortTcpFlows(FlowsBase):
     sink: str | None = None
     dscp: int = 0
     ect1: bool = False
+    marker: Marker | None = None
     start_s: float = 0.0
     stop_s: float | None = None
     tcp: Tcp = field(default_factory=Tcp)
@@ -406,6 +456,8 @@ class WebFlows(FlowsBase):
         dscp: Differentiated services codepoint of their packets, in both directions: 46 is EF, 8
             CS1. In a replay 0 is that of the capture. [0 to 63; default 0]
         ect1: Whether packets that would have ECT(0) have ECT(1), as those of L4S. [default False]
+        marker: Marker at the edge of the network, which all of them pass together: it sets the drop
+            precedence of what they send; None: none. Their `dscp` must be one of AF11 to AF43.
         start_s: Earliest start. [s; 0 to 1e+08; default 0]
         stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
         tcp: The connections.
@@ -425,6 +477,7 @@ class WebFlows(FlowsBase):
     sink: str | None = None
     dscp: int = 0
     ect1: bool = False
+    marker: Marker | None = None
     start_s: float = 0.0
     stop_s: float | None = None
     tcp: Tcp = field(default_factory=Tcp)
@@ -457,6 +510,8 @@ class VideoFlows(FlowsBase):
         dscp: Differentiated services codepoint of their packets, in both directions: 46 is EF, 8
             CS1. In a replay 0 is that of the capture. [0 to 63; default 0]
         ect1: Whether packets that would have ECT(0) have ECT(1), as those of L4S. [default False]
+        marker: Marker at the edge of the network, which all of them pass together: it sets the drop
+            precedence of what they send; None: none. Their `dscp` must be one of AF11 to AF43.
         start_s: Earliest start. [s; 0 to 1e+08; default 0]
         stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
         tcp: The connections.
@@ -477,6 +532,7 @@ class VideoFlows(FlowsBase):
     sink: str | None = None
     dscp: int = 0
     ect1: bool = False
+    marker: Marker | None = None
     start_s: float = 0.0
     stop_s: float | None = None
     tcp: Tcp = field(default_factory=Tcp)
@@ -509,6 +565,8 @@ class CallFlows(FlowsBase):
         dscp: Differentiated services codepoint of their packets, in both directions: 46 is EF, 8
             CS1. In a replay 0 is that of the capture. [0 to 63; default 0]
         ect1: Whether packets that would have ECT(0) have ECT(1), as those of L4S. [default False]
+        marker: Marker at the edge of the network, which all of them pass together: it sets the drop
+            precedence of what they send; None: none. Their `dscp` must be one of AF11 to AF43.
         start_s: Earliest start. [s; 0 to 1e+08; default 0]
         stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
         packet_bytes: Greatest size of a packet on the wire. [bytes; 41 to 65,535; default 1,200]
@@ -532,6 +590,7 @@ class CallFlows(FlowsBase):
     sink: str | None = None
     dscp: int = 0
     ect1: bool = False
+    marker: Marker | None = None
     start_s: float = 0.0
     stop_s: float | None = None
     packet_bytes: int = 1200
@@ -579,6 +638,8 @@ class DatagramFlows(DatagramFlowsBase):
         dscp: Differentiated services codepoint of their packets, in both directions: 46 is EF, 8
             CS1. In a replay 0 is that of the capture. [0 to 63; default 0]
         ect1: Whether packets that would have ECT(0) have ECT(1), as those of L4S. [default False]
+        marker: Marker at the edge of the network, which all of them pass together: it sets the drop
+            precedence of what they send; None: none. Their `dscp` must be one of AF11 to AF43.
         start_s: Earliest start. [s; 0 to 1e+08; default 0]
         stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
         packet_bytes: Size of a datagram on the wire. [bytes; 1 to 65,535; default 500]
@@ -605,6 +666,7 @@ class DatagramFlows(DatagramFlowsBase):
     sink: str | None = None
     dscp: int = 0
     ect1: bool = False
+    marker: Marker | None = None
     start_s: float = 0.0
     stop_s: float | None = None
     packet_bytes: int = 500
@@ -637,6 +699,8 @@ class ReplayFlows(ReplayFlowsBase):
         dscp: Differentiated services codepoint of their packets, in both directions: 46 is EF, 8
             CS1. In a replay 0 is that of the capture. [0 to 63; default 0]
         ect1: Whether packets that would have ECT(0) have ECT(1), as those of L4S. [default False]
+        marker: Marker at the edge of the network, which all of them pass together: it sets the drop
+            precedence of what they send; None: none. Their `dscp` must be one of AF11 to AF43.
         start_s: Earliest start. [s; 0 to 1e+08; default 0]
         stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
         capture: The pcap or pcapng file.
@@ -651,6 +715,7 @@ class ReplayFlows(ReplayFlowsBase):
     sink: str | None = None
     dscp: int = 0
     ect1: bool = False
+    marker: Marker | None = None
     start_s: float = 0.0
     stop_s: float | None = None
     capture: str
@@ -943,6 +1008,7 @@ __all__ = [
     "LinkSettings",
     "Loss",
     "Lte",
+    "Marker",
     "NetworkScenario",
     "Pareto",
     "ParkingLot",
@@ -954,6 +1020,7 @@ __all__ = [
     "ReplayFlows",
     "SelfSimilar",
     "ShortTcpFlows",
+    "SingleRate",
     "SizeKind",
     "Sizes",
     "Star",
@@ -961,6 +1028,7 @@ __all__ = [
     "Tcp",
     "TcpFlows",
     "Topology",
+    "TwoRate",
     "Uniform",
     "Variant",
     "VideoFlows",

@@ -52,6 +52,7 @@ fn main() {
         groups: (0..5)
             .map(|pair| group(pair, flows, &config(&word(6, "ns2"))))
             .collect(),
+        markers: Vec::new(),
         classes: Vec::new(),
         duration_ns: number(3, "200") * 1000 * MS,
         warm_up_ns: number(3, "200") * 500 * MS,

@@ -12,6 +12,7 @@ use crate::{
     classes::Classes,
     completions::{self, BySize, Ended, Ideal},
     error::NetworkError,
+    marker::Markers,
     observation::GroupState,
     pages::ask_for_large_pages,
     plan::Plan,
@@ -115,6 +116,7 @@ pub struct Endpoints {
     /// Index of the group of each TCP flow, and of each datagram flow.
     pub tcp_groups: Vec<u32>,
     pub datagram_groups: Vec<u32>,
+    pub markers: Markers,
     pub classes: Classes,
     /// How long flows and objects of each class took; empty if they are not counted by class.
     completions: Vec<BySize>,
@@ -198,6 +200,7 @@ impl Endpoints {
                 }
             }
         }
+        all.markers = Markers::new(&plan.markers, groups.len());
         all.classes = Classes::new(&plan.classes, &all.tcp_groups, &all.datagram_groups);
         all.completions = vec![BySize::default(); all.classes.count.unwrap_or(0)];
         all.felt = vec![Felt::default(); all.classes.count.unwrap_or(0)];

@@ -1,11 +1,14 @@
 //! The plan of a run, and its checks.
 
+use std::ops::Range;
+
 use sluice_histogram::Histogram;
 use sluice_link::Clock;
 
 use crate::{
     completions::SIZES,
     error::NetworkError,
+    marker::Marker,
     packet::Kind,
     routes::Routes,
     series::{FLOW_BYTES, PORT_BYTES, RATE_BYTES},
@@ -21,6 +24,8 @@ pub struct Plan {
     pub topology: Topology,
     /// The flows, in groups of one kind.
     pub groups: Vec<Group>,
+    /// Markers, each with the groups whose packets pass it.
+    pub markers: Vec<(Marker, Range<usize>)>,
     /// The class of each group, from 0 on. Empty: flows are not counted by class.
     pub classes: Vec<u16>,
     /// Simulated time of one replication.

@@ -17,6 +17,7 @@ use sluice_tcp::{Config, ConfigError, GREEDY, Variant};
 use crate::{
     bursts::Bursts,
     error::NetworkError,
+    marker::{Marker, Meter},
     packet::TrafficClass,
     plan::{Plan, most_replications},
     policer::Policer,
@@ -93,10 +94,14 @@ impl Plan {
         let ports = ports.iter().filter(|link| link.queue).count();
         let of_flows = classes(&scenario.classes(), ports, scenario.replications);
         let mut groups = Vec::new();
+        let mut markers = Vec::new();
         let mut classes = Vec::new();
         for (number, (flows, pairs)) in scenario.flows.iter().zip(scenario.pairs()).enumerate() {
             let refuse = |what: String| NetworkError(format!("flows.{number}: {what}"));
             let source = source(flows).map_err(refuse)?;
+            if let Some(given) = &flows.shared().marker {
+                markers.push((marker(given), groups.len()..groups.len() + pairs.len()));
+            }
             for (dealt, (from, to)) in pairs.iter().enumerate() {
                 let group = Group {
                     from: place[&**from],
@@ -112,6 +117,7 @@ impl Plan {
         Ok(Self {
             topology: Topology { nodes, links },
             groups,
+            markers,
             classes,
             duration_ns,
             warm_up_ns: ns(scenario.warm_up_s()),
@@ -120,6 +126,28 @@ impl Plan {
             replications: scenario.replications,
             seed: scenario.seed,
         })
+    }
+}
+
+fn marker(given: &given::Marker) -> Marker {
+    match given {
+        given::Marker::SingleRate(of) => Marker {
+            meter: Meter::SingleRate {
+                cir_bps: of.cir_bps as u64,
+                cbs_bytes: of.cbs_bytes as u64,
+                ebs_bytes: of.ebs_bytes as u64,
+            },
+            aware: of.aware,
+        },
+        given::Marker::TwoRate(of) => Marker {
+            meter: Meter::TwoRate {
+                cir_bps: of.cir_bps as u64,
+                cbs_bytes: of.cbs_bytes as u64,
+                pir_bps: of.pir_bps as u64,
+                pbs_bytes: of.pbs_bytes as u64,
+            },
+            aware: of.aware,
+        },
     }
 }
 

@@ -241,13 +241,15 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         let sender = &mut self.ends.senders[flow as usize];
         let kind = &self.ends.kinds[sender.kind as usize];
         let (config, network, route) = (&kind.config, &mut self.network, sender.route);
+        let (markers, groups) = (&mut self.ends.markers, &self.ends.tcp_groups);
         let mut send = move |segment: Segment| {
             let bytes = if segment.syn {
                 kind.ack_bytes
             } else {
                 kind.packet_bytes
             };
-            let packet = Packet::data(flow, bytes, segment, kind.traffic_class);
+            let mut packet = Packet::data(flow, bytes, segment, kind.traffic_class);
+            markers.mark(groups, now.ns, &mut packet);
             network.send(now.ticks, route, packet);
         };
         match stimulus {
@@ -395,7 +397,9 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         if let Some(next_ns) = next_ns {
             self.enter_at(next_ns, Task::Datagram(number));
         }
-        let packet = Packet::datagram(flow, sequence, datagram.bytes, datagram.traffic_class);
+        let mut packet = Packet::datagram(flow, sequence, datagram.bytes, datagram.traffic_class);
+        let groups = &self.ends.datagram_groups;
+        self.ends.markers.mark(groups, now.ns, &mut packet);
         self.network.send(now.ticks, route, packet);
     }
 

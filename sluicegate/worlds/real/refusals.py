@@ -108,6 +108,8 @@ def _of_group(
 ) -> Iterator[str]:
     if flows.count > MOST_FLOWS:
         yield f".count = {flows.count} must be at most {MOST_FLOWS}: each is a socket"
+    if flows.marker is not None:
+        yield ".marker must be left out: real senders have none (the network world does)"
     if flows.ect1 and flows.tcp is not None and not rewrites:
         yield (
             ".ect1 = true must be false: real TCP has ECT(0); the worlds kernel and twin rewrite "

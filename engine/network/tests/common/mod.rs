@@ -109,6 +109,7 @@ pub fn plan(topology: Topology, groups: Vec<Group>, duration_ns: u64) -> Plan {
     Plan {
         topology,
         groups,
+        markers: Vec::new(),
         classes: Vec::new(),
         duration_ns,
         warm_up_ns: 0,

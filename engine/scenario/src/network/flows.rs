@@ -5,6 +5,7 @@ use crate::{
     limits::{LONGEST_NAME, at_least, fewest},
     network::{
         distribution::{DURATION, Distribution, Fgn, SelfSimilar, Sizes, TIME},
+        marker::Marker,
         tcp::{PACKET, Tcp},
     },
     reader::Reader,
@@ -32,6 +33,9 @@ table! {
         dscp: u16 = 0, at_least(0.0).at_most(63.0);
         /// Whether packets that would have ECT(0) have ECT(1), as those of L4S.
         ect1: bool = false;
+        /// Marker at the edge of the network, which all of them pass together: it sets the drop
+        /// precedence of what they send; not given: none. Their `dscp` must be one of AF11 to AF43.
+        marker: Option<Marker>;
         /// Earliest start.
         start_s: f64 = 0.0, TIME;
         /// End of the application; not given: it does not end.
@@ -43,6 +47,12 @@ impl Shared {
     fn consistent(&self, reader: &mut Reader) {
         if let Some(label) = &self.label {
             check_label(label, reader);
+        }
+        if self.marker.is_some() && self.dscp != 0 && !is_assured(self.dscp) {
+            reader.say(format!(
+                "dscp = {} must be one of AF11 to AF43 with a marker, such as 10 (AF11)",
+                self.dscp
+            ));
         }
         if self.source.is_some() != self.sink.is_some() {
             reader.say("source and sink must be given both or neither");
@@ -62,6 +72,11 @@ impl Shared {
             ));
         }
     }
+}
+
+/// True for the codepoints of assured forwarding: AFxy is 8 x + 2 y (RFC 2597, section 6).
+fn is_assured(dscp: u16) -> bool {
+    (1..=4).contains(&(dscp / 8)) && [2, 4, 6].contains(&(dscp % 8))
 }
 
 /// Maximum number of rates of a video.

@@ -4,6 +4,7 @@ mod distribution;
 mod flows;
 mod links;
 mod lte;
+mod marker;
 mod notes;
 mod ramp;
 mod rate;
@@ -22,6 +23,7 @@ pub use flows::{
 };
 pub use links::LinkSettings;
 pub use lte::Lte;
+pub use marker::{Marker, SingleRate, TwoRate};
 pub use ramp::Ramp;
 pub use rate::{DocsisLink, Rate, RateFile, RateStep, Steps, WifiLink};
 pub use rate_file::{Varying, fingerprint as service_hash};
