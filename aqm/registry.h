@@ -25,3 +25,4 @@
 #include "gred.h"
 #include "rio.h"
 #include "wred.h"
+#include "sfb.h"

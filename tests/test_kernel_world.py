@@ -118,6 +118,11 @@ RED = {"min_th": 20, "max_th": 60, "max_p": 0.1, "w": 0.002}
             "cake bandwidth 8000000bit diffserv3 dual-srchost rtt 100000us overhead 0 mpu 0 ptm "
             "no-ack-filter nonat nowash no-split-gso memlimit 245760 egress",
         ),
+        (
+            {"aqm": "sfb", "ecn": True},
+            "sfb rehash 600000 db 60000 limit 60 max 25 target 20 increment 0.00100708 "
+            "decrement 0.00016785 penalty_rate 10 penalty_burst 20",
+        ),
         ({"aqm": "codel"}, "codel limit 60 target 5000us interval 100000us noecn"),
         (
             {"aqm": "codel", "scheduler": "fq", "victim": "front"},

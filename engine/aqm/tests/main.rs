@@ -25,6 +25,7 @@ mod red;
 mod red_ns2;
 mod rem;
 mod settle;
+mod sfb;
 mod sred;
 mod step;
 mod user_aqm;

@@ -124,7 +124,7 @@ fn arrivals(bursts: usize, silences: u64, random: &mut Stream) -> Arc<[Arrival]>
 }
 
 /// Parameters for a link that needs about 0.3 s for a packet, with a buffer of 12 packets.
-const NEAR: [(&str, f64); 31] = [
+const NEAR: [(&str, f64); 33] = [
     // half the link's
     ("rate_bps", 4000.0),
     ("rtt", 1.0),
@@ -132,6 +132,8 @@ const NEAR: [(&str, f64); 31] = [
     ("max_th", 8.0),
     ("min_th_3", 2.0),
     ("max_th_3", 8.0),
+    ("bin_size", 2.0),
+    ("bin_max", 5.0),
     ("max_p", 0.3),
     ("w", 0.2),
     ("q_ref", 4.0),

@@ -32,10 +32,6 @@ const QDISCS: &[(&str, &str)] = &[
         "of its kind are pi and pie; Linux has it within dualpi2, which the world twin runs where \
          this machine's kernel and tc have it: --world twin --here --qdisc dualpi2",
     ),
-    (
-        "sfb",
-        "the world twin runs Linux's own: --world twin --qdisc 'sfb limit 100'",
-    ),
 ];
 
 /// Returns what to do about the name of no AQM, as the part of a sentence after it; `None` if

@@ -21,7 +21,7 @@ from sluicegate.worlds.twin.red import red_words
 
 _BUILT_IN = ("pfifo", "bfifo", "pfifo_head_drop", "fq_codel")
 _TWINS = (
-    "drop_tail, red, ared, pie, codel, choke, cake, dualpi2; codel, pie and step with fq; "
+    "drop_tail, red, ared, pie, codel, choke, sfb, cake, dualpi2; codel, pie and step with fq; "
     "drop_tail with sfq; gred, rio and wred in one queue; classes of prio and ets with one of these"
 )
 # by AQM, the parameters that a qdisc has by another name or not at all, at what it does
@@ -47,6 +47,7 @@ _FIXED: Mapping[str, Mapping[str, Value]] = {
     "pie": {"max_burst": 0.15, "mark_ecnth": 0.1},
     "codel": {},
     "choke": {},
+    "sfb": {},
     # an Ethernet's largest packet
     "cake": {"queues": 1024, "mtu_bytes": 1514},
     "drop_tail": {},
@@ -60,6 +61,8 @@ _DUALPI2_SCALE, _DUALPI2_OFF, _MOST_COUPLING = 256, 0.02, 255
 # a packet of the link with its Ethernet header is the kernel's MTU (include/net/pkt_sched.h:
 # psched_mtu)
 _MTU, _ETHERNET_BYTES = 1500, 14
+# parts of a probability of sfb (SFB_MAX_PROB and 1)
+_SFB_SCALE = 1 << 16
 # packets that a flow of sfq may have (net/sched/sch_sfq.c: SFQ_MAX_DEPTH)
 _SFQ_DEPTH = 127
 # of fq_codel: its own limit of memory, and what a packet of an Ethernet takes at the most
@@ -209,6 +212,26 @@ class _Words:
     def _choke(self) -> str:
         words = red_words(self._params, 1, self._packet_bytes, self._kbit())
         return f"choke limit {self._limit} {words}" + " ecn" * self._ecn
+
+    def _sfb(self) -> str:
+        """Its own child is a FIFO with the same limit."""
+        if not self._ecn:
+            raise SluiceError("ecn = false must be true: Linux's sfb marks whatever can be marked")
+        steps = (round(self._number(name) * _SFB_SCALE) for name in ("d1", "d2"))
+        shares = " ".join(
+            f"{word} {step / _SFB_SCALE:.8f}"
+            for word, step in zip(("increment", "decrement"), steps, strict=True)
+        )
+        times = f"rehash {self._ms('rehash')} db {self._ms('warm_up')}"
+        return (
+            f"sfb {times} limit {self._limit} max {round(self._number('bin_max'))} "
+            f"target {round(self._number('bin_size'))} {shares} "
+            f"penalty_rate {round(self._number('penalty_rate'))} "
+            f"penalty_burst {round(self._number('penalty_burst'))}"
+        )
+
+    def _ms(self, name: str) -> int:
+        return round(self._number(name) * 1e3)
 
     def _kbit(self) -> int:
         return kbit(self._scenario)
