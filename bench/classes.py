@@ -28,6 +28,9 @@ _BASE: dict[str, Any] = {
 _LRED: dict[str, Any] = {"aqm": "lred", "params": {"q_ref": 30, "beta": 0.01}}
 _RED: dict[str, Any] = {"aqm": "red", "params": {"min_th": 15, "max_th": 45, "max_p": 0.1}}
 _QUANTA = {"gold": 6000, "silver": 3000, "rest": 1500}
+# committed rates, in one queue: packets within them are AF11, those beyond AF12 or AF13
+_COMMITTED_BPS = {"gold": 5e6, "silver": 2.5e6, "rest": 1.25e6}
+_RIO: dict[str, Any] = {"aqm": "rio", "label": "RIO, markers"}
 _CLASSES = [{"dscp": [10]}, {"dscp": [18]}, {}]
 
 
@@ -50,13 +53,32 @@ def _disciplines() -> list[dict[str, Any]]:
     return [*found, {**found[1], **slow, "label": "LRED, ETS, beta = 0.001"}]
 
 
+def _marked() -> dict[str, Any]:
+    """The scenario, whose groups have markers in place of classes."""
+    flows = [
+        {
+            **group,
+            "dscp": 10,
+            "marker": {
+                "kind": "srtcm",
+                "cir_bps": _COMMITTED_BPS[group["label"]],
+                "cbs_bytes": 15000,
+                "ebs_bytes": 15000,
+            },
+        }
+        for group in _BASE["flows"]
+    ]
+    return {**_BASE, "flows": flows}
+
+
 def main() -> None:
     """Print the table, with 95 % intervals."""
     print("| discipline | class | sojourn (ms) | loss (%) | goodput (Mbit/s) |")
     print("| --- | --- | --- | --- | --- |")
-    for discipline in _disciplines():
+    runs = [(_BASE, each) for each in _disciplines()] + [(_marked(), _RIO)]
+    for base, discipline in runs:
         record = network.simulate(
-            network.NetworkScenario.parse({**_BASE, "disciplines": [discipline]})
+            network.NetworkScenario.parse({**base, "disciplines": [discipline]})
         )
         for label in _QUANTA:
             cells = [
