@@ -34,6 +34,7 @@ from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.job import FIRST_PORT, Outcome
 from sluicegate.worlds import Kernel, Twin
 from sluicegate.worlds.kernel.plan import lab_plan, modules_of_flows
+from sluicegate.worlds.kernel.prague import with_prague
 from sluicegate.worlds.kernel.seen import LinkSeen, sources
 from sluicegate.worlds.real.plan import Plan
 
@@ -68,7 +69,9 @@ class Cell:
     Attributes:
         name: For the page.
         rate_mbps: Of the link.
-        each: CUBIC flows without ECN, and as many of DCTCP with ECT(1).
+        each: Flows with ECT(1), and CUBIC flows without ECN.
+        l4s: Congestion control of those with ECT(1).
+        classic: Whether there are CUBIC flows.
         datagrams: Codepoint of the datagrams; None: there are none.
         datagrams_mbps: How much of them.
     """
@@ -78,10 +81,13 @@ class Cell:
     each: int
     datagrams: str | None = None
     datagrams_mbps: float = 0.0
+    l4s: str = "dctcp"
+    classic: bool = True
 
     def scenario(self, seed: int) -> NetworkScenario:
         """The scenario, with one replication."""
-        flows = [self._tcp("classic", "cubic", False), self._tcp("l4s", "dctcp", True)]
+        flows = [self._tcp("classic", "cubic", False)] if self.classic else []
+        flows.append(self._tcp("l4s", self.l4s, True))
         if self.datagrams is not None:
             flows.append(
                 {
@@ -134,6 +140,9 @@ CELLS = [
         Cell(f"40 Mbit/s, 2 CUBIC, 2 DCTCP and 60 Mbit/s of {each}", 40, 2, each, 60)
         for each in ("Not-ECT", "ECT(0)", "ECT(1)")
     ),
+    Cell("40 Mbit/s, 2 Prague", 40, 2, l4s="prague", classic=False),
+    Cell("40 Mbit/s, 2 CUBIC and 2 Prague", 40, 2, l4s="prague"),
+    Cell("40 Mbit/s, 10 CUBIC and 10 Prague", 40, 10, l4s="prague"),
 ]
 
 
@@ -159,8 +168,9 @@ def labels(scenario: NetworkScenario) -> list[str]:
 def in_lab(scenario: NetworkScenario, world: str, seed: int) -> dict[str, float | None]:
     """Return the measures of a run in the laboratory."""
     (discipline,) = scenario.disciplines
-    layer = (Kernel() if world == "kernel" else Twin()).layer(scenario, discipline)(seed)
-    modules = [*layer.modules, *modules_of_flows(scenario), "tcp_cubic", "tcp_dctcp"]
+    own = (Kernel() if world == "kernel" else Twin()).layer(scenario, discipline)(seed)
+    layer = with_prague(own, scenario, None)
+    modules = [*layer.modules, *modules_of_flows(scenario, None), "tcp_cubic", "tcp_dctcp"]
     bed = LabTestbed.of(kernel.ready(), programs=layer.programs, modules=modules)
     planned = lab_plan(scenario, discipline, 0, layer, None)
     outcome = bed.run(planned.job, seed=seed, ended=threading.Event())

@@ -50,11 +50,26 @@ def compiled(aqm: str, *, scheduler: str = "fifo", log: bool = False) -> bytes:
     Raises:
         SluiceError: If the compiler refuses it, or is missing.
     """
+    with_scheduler = ["--scheduler", scheduler] * (scheduler != "fifo")
+    return _object("qdisc", "compile", aqm.split(":")[0], *with_scheduler, *["--log"] * log)
+
+
+def compiled_prague() -> bytes:
+    """The object of Prague, a congestion control for Linux's TCP, compiled on this machine.
+
+    Raises:
+        SluiceError: If the compiler is missing.
+    """
+    return _object("prague", "compile")
+
+
+def _object(*command: str) -> bytes:
+    """What a command of `sluiced` writes to the file that is its last argument."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "qdisc.o"
-        command = [sluiced(), "qdisc", "compile", aqm.split(":")[0], str(path)]
-        command += ["--scheduler", scheduler] * (scheduler != "fifo") + ["--log"] * log
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        path = Path(folder) / "object.o"
+        done = subprocess.run(
+            [sluiced(), *command, str(path)], capture_output=True, text=True, check=False
+        )
         if done.returncode:
             raise SluiceError(done.stderr.strip())
         return path.read_bytes()

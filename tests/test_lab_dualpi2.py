@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kernel_needs import needs_dualpi2, needs_lab
+from kernel_needs import needs_dualpi2, needs_lab, needs_qdiscs
 from test_kernel_world import scenario
 from test_lab import sluice
 
@@ -21,6 +21,7 @@ from sluicegate.lab.testbed import LabTestbed
 from sluicegate.testbed.job import FIRST_PORT
 from sluicegate.worlds import Twin
 from sluicegate.worlds.kernel.plan import lab_plan, modules_of_flows
+from sluicegate.worlds.kernel.prague import with_prague
 from sluicegate.worlds.twin.qdisc import twin
 
 pytestmark = pytest.mark.slow
@@ -40,7 +41,12 @@ PARAMS = {
 
 
 def tcp(label, control, ecn):
-    tcp = {"congestion_control": control, "packet_bytes": 1500, "ecn": ecn}
+    tcp = {
+        "like": "linux",
+        "congestion_control": control,
+        "packet_bytes": 1500,
+        "ecn": ecn,
+    }
     return {"kind": "tcp", "label": label, "count": 1, "ect1": ecn, "tcp": tcp}
 
 
@@ -52,11 +58,13 @@ def datagrams(label, **codepoint):
 FLOWS = [
     tcp("classic", "cubic", False),
     tcp("l4s", "dctcp", True),
+    tcp("prague", "prague", True),
     datagrams("not_ect"),
     datagrams("ect0", ecn=True),
     datagrams("ect1", ecn=True, ect1=True),
 ]
-SENT = [NOT_ECT, ECT1, NOT_ECT, ECT0, ECT1]
+SENT = [NOT_ECT, ECT1, ECT1, NOT_ECT, ECT0, ECT1]
+TCP = 3
 
 
 def asked(params=PARAMS, **changes):
@@ -96,11 +104,12 @@ def flow_of(packets):
 
 
 @needs_dualpi2
+@needs_qdiscs
 def test_codepoints_lanes_marks_and_options_of_linuxs_own():
     given = asked()
-    layer = Twin().layer(given, given.disciplines[0])(1)
-    modules = [*layer.modules, *modules_of_flows(given), "tcp_cubic", "tcp_dctcp"]
-    bed = LabTestbed.of(kernel.find(), programs=[], modules=modules)
+    layer = with_prague(Twin().layer(given, given.disciplines[0])(1), given, None)
+    modules = [*layer.modules, *modules_of_flows(given, None), "tcp_cubic", "tcp_dctcp"]
+    bed = LabTestbed.of(kernel.find(), programs=layer.programs, modules=modules)
     planned = lab_plan(given, given.disciplines[0], 0, layer, None)
     outcome = bed.run(planned.job, seed=1, ended=threading.Event())
     (seen,) = outcome.seen
@@ -108,7 +117,7 @@ def test_codepoints_lanes_marks_and_options_of_linuxs_own():
 
     is_tcp = seen.came["protocol"] == 6
     for place, codepoint in enumerate(SENT):
-        number, own = (place, is_tcp) if place < 2 else (place - 2, ~is_tcp)
+        number, own = (place, is_tcp) if place < TCP else (place - TCP, ~is_tcp)
         tos = seen.came["tos"][own & (flow_of(seen.came) == number)]
         assert len(tos) > 200, place
         # SYN and FIN, and what TCP sends again, are Not-ECT
@@ -119,9 +128,9 @@ def test_codepoints_lanes_marks_and_options_of_linuxs_own():
 
     left_tcp = seen.left["protocol"] == 6
     ce = seen.left["tos"] & 3 == CE
-    classic, l4s = (left_tcp & (flow_of(seen.left) == place) for place in (0, 1))
+    classic, *l4s = (left_tcp & (flow_of(seen.left) == place) for place in range(TCP))
     assert not ce[classic].any()
-    assert ce[l4s].mean() > 0.01
+    assert all(ce[each].mean() > 0.01 for each in l4s)
 
     look = json.loads(seen.told.splitlines()[-1])
     (own,) = (each for each in look if each["kind"] == "dualpi2")

@@ -17,6 +17,7 @@ mod machine;
 pub mod measures;
 mod memory;
 pub mod packet;
+pub mod prague;
 pub mod qdisc;
 pub mod replay;
 pub mod router;
@@ -110,6 +111,11 @@ impl Failure {
     /// Returns the failure of a file that could not be written.
     pub fn writing(path: &Path, error: &io::Error) -> Self {
         Self(format!("cannot write {}: {error}", path.display()))
+    }
+
+    /// Returns the failure of a file that could not be read.
+    pub fn reading(path: &Path, error: &io::Error) -> Self {
+        Self(format!("cannot read {}: {error}", path.display()))
     }
 }
 

@@ -9,7 +9,7 @@ use sluice_gate::{
     backends::rules,
     check,
     cli::{Cli, Command},
-    printed, qdisc, replay, run, say, top, verify,
+    prague, printed, qdisc, replay, run, say, top, verify,
 };
 
 fn main() -> ExitCode {
@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         },
         Command::Verify(options) => verify::run(&options),
         Command::Qdisc(command) => qdisc::run(&command),
+        Command::Prague(command) => prague::run(&command),
     };
     ended(done)
 }

@@ -50,7 +50,7 @@ const COMPILERS: [&str; 4] = ["clang-21", "clang-20", "clang-19", "clang"];
 const OLDEST: u32 = 19;
 // -fdebug-compilation-dir keeps the temporary folder's name out of the object, so that the same
 // text gives the same bytes
-const FLAGS: [&str; 10] = [
+pub(crate) const FLAGS: [&str; 10] = [
     "-target",
     "bpf",
     "-mcpu=v3",
@@ -213,7 +213,8 @@ pub fn compiler() -> Result<&'static str, KernelError> {
     )))
 }
 
-fn run(folder: &Path, flags: &[String], header: &str) -> Result<(), KernelError> {
+/// Runs the compiler in a folder; `source` is what errors name.
+pub(crate) fn run(folder: &Path, flags: &[String], source: &str) -> Result<(), KernelError> {
     let compiler = compiler()?;
     let done = Command::new(compiler)
         .current_dir(folder)
@@ -225,12 +226,12 @@ fn run(folder: &Path, flags: &[String], header: &str) -> Result<(), KernelError>
     }
     let said = String::from_utf8_lossy(&done.stderr);
     Err(KernelError::Refused(format!(
-        "{header}: {compiler} refuses it for BPF:\n{}",
+        "{source}: {compiler} refuses it for BPF:\n{}",
         said.trim_end()
     )))
 }
 
-fn missing(error: &io::Error) -> KernelError {
+pub(crate) fn missing(error: &io::Error) -> KernelError {
     KernelError::Missing(format!("the compiler for BPF cannot run: {error}"))
 }
 

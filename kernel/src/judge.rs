@@ -63,7 +63,7 @@ impl Judge {
     /// reason and the line of the header.
     pub fn load(object: &Object, aqm: &Configured) -> Result<Self, KernelError> {
         let judge = Self {
-            object: load(object, |_| Ok(()))?,
+            object: load(&object.name, &object.bytes, |_| Ok(()))?,
             table: vec![Question::new(View::default(), Asked::Tick); QUESTIONS],
             state_bytes: aqm.start().state().len(),
         };

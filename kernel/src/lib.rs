@@ -14,6 +14,7 @@ mod logged;
 mod made_of;
 mod marks;
 mod memory;
+pub mod prague;
 mod qdisc;
 mod refusal;
 mod settings;

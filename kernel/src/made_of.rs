@@ -48,7 +48,7 @@ impl MadeOf {
 
     /// Returns what an object has recorded; `None` if it is not one of our qdiscs.
     fn read(object: &Object) -> Result<Option<Self>, libbpf_rs::Error> {
-        let open = open(object, |_| Ok(()))?;
+        let open = open(&object.bytes, |_| Ok(()))?;
         let told = open.maps().find(|map| map.name() == ".rodata.aqm");
         let told = told.as_ref().and_then(OpenMap::initial_value);
         Ok(told

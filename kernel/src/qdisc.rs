@@ -95,7 +95,7 @@ impl QdiscKind {
         fixed: &Fixed,
     ) -> Result<u64, KernelError> {
         made_of::check(object, aqm.class())?;
-        let open = open(object, |open| self.make_ready(open, fixed)).map_err(lost)?;
+        let open = open(&object.bytes, |open| self.make_ready(open, fixed)).map_err(lost)?;
         Ok(memory::maps_bytes(&open))
     }
 
@@ -118,7 +118,7 @@ impl QdiscKind {
         }
         let made_of = made_of::check(object, aqm.class())?;
         check_kernel()?;
-        let loaded = load(object, |open| self.make_ready(open, fixed))?;
+        let loaded = load(&object.name, &object.bytes, |open| self.make_ready(open, fixed))?;
         let mut installed = Installed::new(loaded, object.program, made_of, fixed);
         installed.set(aqm, scheduler, settings)?;
         self.claim()?;

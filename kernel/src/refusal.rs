@@ -7,7 +7,7 @@ use libbpf_rs::{
     libbpf_sys::bpf_program__set_log_buf, query::ProgInfoIter, set_print,
 };
 
-use crate::{KernelError, compile::Object};
+use crate::KernelError;
 
 /// Bytes of the verifier's log that are kept for each program; of a longer log, its end.
 const LOG_BYTES: usize = 1 << 24;
@@ -22,24 +22,25 @@ fn hear(_level: PrintLevel, text: String) {
 
 /// Opens an object and lets `ready` change it; it is not loaded yet.
 pub fn open(
-    object: &Object,
+    object: &[u8],
     ready: impl Fn(&mut OpenObject) -> Result<(), Error>,
 ) -> Result<OpenObject, Error> {
     set_print(None);
-    let mut open = ObjectBuilder::default().open_memory(&object.bytes)?;
+    let mut open = ObjectBuilder::default().open_memory(object)?;
     ready(&mut open)?;
     Ok(open)
 }
 
-/// Opens an object, lets `ready` change it, and loads it.
+/// Opens an object, lets `ready` change it, and loads it. `name` is that of its source, for errors.
 pub fn load(
-    object: &Object,
+    name: &str,
+    object: &[u8],
     ready: impl Fn(&mut OpenObject) -> Result<(), Error>,
 ) -> Result<Loaded, KernelError> {
     let open = || open(object, &ready).map_err(lost);
     match open()?.load() {
         Ok(loaded) => Ok(loaded),
-        Err(error) => Err(refused(&object.name, open()?, &error)?),
+        Err(error) => Err(refused(name, open()?, &error)?),
     }
 }
 

@@ -132,7 +132,8 @@ class HostJob:
         sample_ns: Width of the bins in which what arrives is counted.
         info_ns: Between two looks at the kernel's state of each connection.
         ecn: What TCP asks for: 0: nothing, 1: explicit congestion notification, 3: that with
-            accurate feedback (`net.ipv4.tcp_ecn`).
+            accurate feedback; 5 and 4: as 0 and 1, but it grants accurate feedback
+            (`net.ipv4.tcp_ecn`).
         ipv6: Whether all packets are of IPv6, in place of IPv4.
         qdiscs: Lines for `tc` in the side's namespace; its link is `eth0`.
     """

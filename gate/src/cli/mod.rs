@@ -53,6 +53,29 @@ pub enum Command {
     /// Have the kernel do the gate's work: an AQM as a kind of qdisc. Needs root and Linux 6.16 or newer.
     #[command(subcommand)]
     Qdisc(QdiscCommand),
+    /// Give Prague to the kernel's TCP as a congestion control (BPF). Needs root and Linux 7.0 or newer.
+    #[command(subcommand)]
+    Prague(PragueCommand),
+}
+
+/// `sluiced prague`.
+#[derive(Debug, Subcommand)]
+pub enum PragueCommand {
+    /// Compile it for `install`, on a machine without clang; needs clang, not root.
+    Compile(PragueOptions),
+    /// Give it to the kernel: sockets can then ask for `prague`. It needs accurate ECN (sysctl
+    /// net.ipv4.tcp_ecn=3 at both ends), and sends ECT(0): Linux's TCP sends no ECT(1).
+    Install(PragueOptions),
+    /// Take it away; connections that have it keep it.
+    Remove,
+}
+
+/// `sluiced prague compile` and `install`.
+#[derive(Args, Debug)]
+pub struct PragueOptions {
+    /// The object.
+    #[arg(value_name = "FILE.o")]
+    pub object: PathBuf,
 }
 
 /// `sluiced qdisc`.

@@ -23,6 +23,7 @@ from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.testbed.here import HereTestbed
 from sluicegate.worlds.kernel.packets import write_packets
 from sluicegate.worlds.kernel.plan import LayerOf, lab_plan, modules_of_flows
+from sluicegate.worlds.kernel.prague import with_prague
 from sluicegate.worlds.kernel.record import KernelRecord
 from sluicegate.worlds.kernel.seen import LinkSeen, Reasons, reasons_of
 from sluicegate.worlds.kernel.varying import rates
@@ -30,6 +31,7 @@ from sluicegate.worlds.network.assemble import record as network_record
 from sluicegate.worlds.network.record import NetworkRecord
 from sluicegate.worlds.real.counts import Flows, replication
 from sluicegate.worlds.real.outcome import Replication
+from sluicegate.worlds.real.refusals import PRAGUE, controls
 
 Watch = Callable[[int, int], None]
 _Run = tuple[Replication, pl.DataFrame]
@@ -91,6 +93,8 @@ def measure(
                 f"replications = {scenario.replications} must be 1: a packet file has one"
             )
     layers = [layer_of(scenario.seed + number) for number in range(scenario.replications)]
+    if not here:
+        layers = [with_prague(layer, scenario, congestion_control) for layer in layers]
     bed: LabTestbed | HereTestbed
     if here:
         bed, threads, fresh = HereTestbed(layers[0].undo), 1, True
@@ -100,8 +104,8 @@ def measure(
             programs=layers[0].programs,
             modules=[
                 *layers[0].modules,
-                *modules_of_flows(scenario),
-                *_controls(scenario, congestion_control),
+                *modules_of_flows(scenario, congestion_control),
+                *_modules(controls(scenario, congestion_control)),
             ],
         )
     described = {
@@ -221,11 +225,6 @@ def _in_order(
     return [each.result() for each in runs[:first]]
 
 
-def _controls(scenario: NetworkScenario, congestion_control: str | None) -> list[str]:
-    """Modules of the congestion controls that are used."""
-    if congestion_control is not None:
-        names = {congestion_control}
-    else:
-        names = {flows.tcp.congestion_control for flows in scenario.flows if flows.tcp is not None}
-    # Reno is no module, and never was one
-    return [f"tcp_{name}" for name in sorted(names - {"reno"})]
+def _modules(controls: set[str]) -> list[str]:
+    """Modules of congestion controls. Reno is no module, and Prague is ours."""
+    return [f"tcp_{name}" for name in sorted(controls - {"reno", PRAGUE})]

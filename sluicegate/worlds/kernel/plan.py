@@ -9,6 +9,7 @@ from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
 from sluicegate.testbed.job import ECT1_MARK, HostJob, Job, QdiscJob, Side, address
 from sluicegate.testbed.links import NEAR
 from sluicegate.worlds.real.plan import Plan, plan
+from sluicegate.worlds.real.refusals import sends_ect1
 
 _US_PER_S = 1e6
 # between two looks at how much waits; a packet of 1500 bytes takes 1.2 ms at 10 Mbit/s
@@ -166,9 +167,9 @@ def _ect1(host: HostJob) -> Iterator[str]:
         )
 
 
-def modules_of_flows(scenario: NetworkScenario) -> list[str]:
+def modules_of_flows(scenario: NetworkScenario, congestion_control: str | None) -> list[str]:
     """Modules of the kernel that its flows need, besides those of the testbed."""
-    rewritten = any(flows.ect1 and flows.tcp is not None for flows in scenario.flows)
+    rewritten = any(sends_ect1(flows, congestion_control) for flows in scenario.flows)
     return ["sch_ingress", "act_pedit", "act_csum"] if rewritten else []
 
 

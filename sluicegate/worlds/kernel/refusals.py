@@ -10,7 +10,7 @@ from sluicegate.report.numbers import plain_number
 from sluicegate.scenario import Dumbbell, NetworkScenario
 from sluicegate.testbed.check import congestion_controls
 from sluicegate.worlds.kernel.varying import LINK, refused
-from sluicegate.worlds.real.refusals import of_flows, of_topology
+from sluicegate.worlds.real.refusals import PRAGUE, of_flows, of_topology
 
 # the laboratory's processor does 10^9 instructions a second, and a packet takes some 80,000
 _MOST_PACKETS_PER_S = 10_000
@@ -41,7 +41,11 @@ def refuse(
     place = "the laboratory" if here is None else "this machine"
     problems = [*of_topology(scenario, place), *_of_links(scenario, place, ours), *more]
     if isinstance(scenario.topology, Dumbbell) and not problems:
-        known = kernel.ready().congestion_controls if here is None else congestion_controls()
+        if here is None:
+            # Prague is ours
+            known = [*kernel.ready().congestion_controls, PRAGUE]
+        else:
+            known = congestion_controls()
         problems += of_flows(scenario, congestion_control, known, False, rewrites=True)
         if here is None:
             problems += _of_speed(scenario, scenario.topology.rate_bps)

@@ -24,8 +24,10 @@ from sluicegate.testbed.job import (
     udp_headers,
 )
 from sluicegate.worlds.real.hosts import Place, hosts
-from sluicegate.worlds.real.refusals import MOST_FLOWS, of_hosts
+from sluicegate.worlds.real.refusals import MOST_FLOWS, PRAGUE, controls, of_hosts, sends_ect1
 
+# `HostJob.ecn` that asks for the same, and grants accurate feedback to who asks for it
+_GRANTS_ACCURATE = {0: 5, 1: 4, 3: 3}
 # between two looks at the kernel's state of each connection
 INFO_S = 0.1
 _USUAL_MTU = 1500
@@ -108,7 +110,7 @@ def plan(
                 flow.packets,
                 tcp.packet_bytes,
                 control,
-                flows.ect1,
+                sends_ect1(flows, congestion_control),
                 flows.dscp,
             )
         )
@@ -185,6 +187,8 @@ def _hosts(
     sizes += [int(each.bytes.max()) for each in datagrams.values() if len(each.bytes)]
     # the same for all that need a setting of the host (`refusals`)
     ecn = max(of_hosts(scenario, congestion_control), default=0)
+    if PRAGUE in controls(scenario, congestion_control):
+        ecn = _GRANTS_ACCURATE[ecn]
 
     def host(side: Side) -> HostJob:
         return HostJob(

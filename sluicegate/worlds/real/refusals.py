@@ -13,14 +13,31 @@ from sluicegate.worlds.real.hosts import hosts
 _SEGMENT_BYTES = (88, 32767)
 MOST_FLOWS = 5000
 _MOST_DELAYS = 16
+PRAGUE = "prague"
+# congestion controls that ask for what they need, whatever the host asks for
+_BY_THEMSELVES = (("dctcp", 1), (PRAGUE, 3))
 
 
 def asks_for(tcp: Tcp) -> int:
     """What TCP asks for, as `HostJob.ecn`."""
     if not tcp.ecn:
         return 0
-    by_itself = tcp.congestion_control == "prague"
+    by_itself = tcp.congestion_control == PRAGUE
     return 3 if (by_itself if tcp.accurate_ecn is None else tcp.accurate_ecn) else 1
+
+
+def controls(scenario: NetworkScenario, congestion_control: str | None) -> set[str]:
+    """The congestion controls of all TCP flows; `congestion_control` replaces the scenario's."""
+    tcp = [flows.tcp for flows in scenario.flows if flows.tcp is not None]
+    return {congestion_control or each.congestion_control for each in tcp}
+
+
+def sends_ect1(flows: Flows, congestion_control: str | None) -> bool:
+    """Whether packets of a group of TCP flows are to have ECT(1): Prague's do in any case."""
+    tcp = flows.tcp
+    if tcp is None:
+        return False
+    return flows.ect1 or (tcp.ecn and (congestion_control or tcp.congestion_control) == PRAGUE)
 
 
 def of_topology(scenario: NetworkScenario, where: str) -> Iterator[str]:
@@ -89,13 +106,13 @@ def of_flows(
 
 
 def of_hosts(scenario: NetworkScenario, congestion_control: str | None) -> set[int]:
-    """What TCP is to ask for by a setting of the hosts; DCTCP asks for ECN by itself."""
+    """What TCP is to ask for by a setting of the hosts; DCTCP and Prague ask by themselves."""
     found: set[int] = set()
     for flows in scenario.flows:
         if flows.tcp is not None:
             control = congestion_control or flows.tcp.congestion_control
             asked = asks_for(flows.tcp)
-            found |= set() if (control, asked) == ("dctcp", 1) else {asked}
+            found |= set() if (control, asked) in _BY_THEMSELVES else {asked}
     return found
 
 

@@ -25,6 +25,11 @@ const LEAST_WINDOW: f64 = 2.0;
 /// What a loss leaves of the window.
 const DECREASE: f64 = 0.5;
 
+/// The rate is computed for whole packets, and TCP's own pacing takes from it the time of their
+/// payload only: here of packets of 1500 bytes with time stamps (`prague_update_pacing_rate`;
+/// `tcp_update_skb_after_send`).
+const PACKET_OVER_PAYLOAD: f64 = 1500.0 / 1448.0;
+
 /// Packets that leave within this part of a second leave together.
 const BURSTS_PER_SECOND: f64 = 4096.0;
 
@@ -155,7 +160,8 @@ impl<const TARGET_MS: u64> State<TARGET_MS> {
         } else {
             1.0
         };
-        windows * self.window.max(f64::from(outstanding)) * 1e9 / srtt_ns as f64
+        let packets = self.window.max(f64::from(outstanding));
+        windows * packets * PACKET_OVER_PAYLOAD * 1e9 / srtt_ns as f64
     }
 
     /// Marks reduce the window at most once a round. The first one of all halves it, because the
