@@ -118,7 +118,9 @@ impl QdiscKind {
         }
         let made_of = made_of::check(object, aqm.class())?;
         check_kernel()?;
-        let loaded = load(&object.name, &object.bytes, |open| self.make_ready(open, fixed))?;
+        let loaded = load(&object.name, &object.bytes, |open| {
+            self.make_ready(open, fixed)
+        })?;
         let mut installed = Installed::new(loaded, object.program, made_of, fixed);
         installed.set(aqm, scheduler, settings)?;
         self.claim()?;
