@@ -315,7 +315,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         let task = self.agenda.pop().expect("a task is due");
         self.task_due = self.agenda.due();
         for soon in self.agenda.soon() {
-            if let Task::SenderTimer(flow) = soon {
+            if let Task::SenderTimer(flow) | Task::Release(flow) = soon {
                 prefetch(&self.ends.senders[flow as usize]);
             }
         }
