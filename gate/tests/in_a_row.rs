@@ -126,6 +126,7 @@ fn in_network(packets: &[Timed], links: [&Settings; 2]) -> String {
             nodes: ["left", "middle", "right"].map(String::from).into(),
             links: links.into_iter().enumerate().map(link).collect(),
         },
+        markers: Vec::new(),
         classes: Vec::new(),
         groups: vec![Group {
             from: 0,

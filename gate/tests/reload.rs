@@ -137,6 +137,7 @@ fn in_network(packets: &[(u64, u32, u32)], all: &[Settings]) -> Vec<Seen> {
             nodes: ["left", "right"].map(String::from).into(),
             links: vec![link],
         },
+        markers: Vec::new(),
         classes: Vec::new(),
         groups: vec![Group {
             from: 0,

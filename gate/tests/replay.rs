@@ -146,6 +146,7 @@ fn beside_network<'a>(
                 port: Some(port),
             }],
         },
+        markers: Vec::new(),
         classes: Vec::new(),
         groups: vec![Group {
             from: 0,

@@ -85,6 +85,7 @@ fn network(case: &Case) -> String {
             links: vec![link],
         },
         groups: vec![group],
+        markers: Vec::new(),
         classes: Vec::new(),
         duration_ns: case.slots() * SLOT_NS,
         warm_up_ns: 0,
