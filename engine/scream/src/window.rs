@@ -245,6 +245,7 @@ mod tests {
         };
         let mut window = Window::new(&config);
         window.bytes = BEFORE;
+        window.reacted_at = 9.0;
         let news = News {
             now_s: 10.0,
             packets: 10,
@@ -279,6 +280,17 @@ mod tests {
         ] {
             assert!((found - expected).abs() < 1e-12, "{found} {expected}");
         }
+    }
+
+    #[test]
+    fn after_a_long_time_a_mark_finds_what_was_in_flight() {
+        let (mut window, mut news) = window(true);
+        window.reacted_at = 4.0;
+        window.most_in_flight = [BEFORE / 4.0, 0.0];
+        (news.marked, news.queue_s) = (5, 0.02);
+        window.on_feedback(&news);
+        let expected = BEFORE / 4.0 * (1.0 - 0.5 / 8.0 / 2.0 / 2.0);
+        assert!((window.bytes() - expected).abs() < 1e-9);
     }
 
     #[test]

@@ -588,5 +588,5 @@ fn blocks_give_what_events_give() {
         }
     }
     // all but those that watch departures or the occupancy, or want a candidate
-    assert_eq!(taken.len(), 3 + all().len() - 10, "{taken:?}");
+    assert_eq!(taken.len(), 3 + all().len() - 11, "{taken:?}");
 }
