@@ -333,9 +333,9 @@ REFUSED = [
     ),
     (
         scenario(POISSON, {"kind": "video", "rates_bps": [1e6]}),
-        scenario(POISSON, {"kind": "call"}),
         "flows.1.kind = video must be another",
     ),
+    (scenario(POISSON, {"kind": "call"}), "flows.1.kind = call must be another"),
     (scenario({**TCP, "rate_bps": 1e6}), "flows.0.rate_bps = 1e+06 must not be given"),
     (scenario({**TCP, "tcp": {"packet_bytes": 100}}), "flows.0.tcp.packet_bytes = 100 must lie"),
     (scenario({**POISSON, "packet_bytes": 20}), "flows.0.packet_bytes = 20 must be at least 28"),

@@ -10,8 +10,8 @@ from sluicegate.cli import _COMMANDS, main
 from sluicegate.worlds import NAMES, options, world
 
 GATE = "scenarios/network/gate.toml"
-# a paper, or an RFC, fixes the settings of their scenarios
-FIXED = {"evaluate", "reproduce"}
+# a paper, an RFC or a lesson fixes the settings of their scenarios
+FIXED = {"evaluate", "lesson", "reproduce"}
 
 
 def parameters(command):
@@ -39,7 +39,16 @@ def test_worlds_declare_what_commands_offer():
 
 
 def test_every_command_that_takes_a_world_takes_its_options():
-    assert WITH_WORLDS == ["compare", "evaluate", "flent", "reproduce", "simulate", "sweep", "tune"]
+    assert WITH_WORLDS == [
+        "compare",
+        "evaluate",
+        "flent",
+        "lesson",
+        "reproduce",
+        "simulate",
+        "sweep",
+        "tune",
+    ]
     for name in sorted({*WITH_WORLDS} - FIXED):
         offered = {
             setting

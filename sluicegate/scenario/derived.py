@@ -230,6 +230,12 @@ class FlowsBase(Table):
         return self.tcp.packet_bytes
 
 
+class CallFlowsBase(Table):
+    """What follows from calls, which have a transport of their own."""
+
+    tcp: ClassVar[None] = None
+
+
 class DatagramFlowsBase(Table):
     """What follows from flows of datagrams."""
 

@@ -11,6 +11,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from sluicegate.scenario.common import Discipline, Queue
 from sluicegate.scenario.derived import (
+    CallFlowsBase,
     DatagramFlowsBase,
     DumbbellBase,
     FlowsBase,
@@ -543,7 +544,7 @@ class VideoFlows(FlowsBase):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CallFlows(FlowsBase):
+class CallFlows(CallFlowsBase):
     """Video calls that adapt their rate by SCReAM.
 
     It is version 2 (draft-ietf-ccwg-rfc8298bis-screamv2), which is to replace RFC 8298. Each makes
