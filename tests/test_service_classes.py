@@ -295,4 +295,4 @@ def test_real_senders_have_no_markers() -> None:
         }
     )
     with pytest.raises(sg.SluiceError, match=r"flows\.0\.marker must be left out"):
-        sg.compare(scenario, world="twin")
+        sg.compare(scenario, world="gate")
