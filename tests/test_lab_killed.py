@@ -93,6 +93,9 @@ def boot(folder):
     return result.files
 
 
+ALL_PARTS = "edition instances link marks0 owner params"
+
+
 def trials(files, name):
     """What was found after each kill."""
     assert files[f"{name}.status"] == b"0\n", files[f"{name}.told"].decode()
@@ -125,7 +128,15 @@ def check_each_instant_was_among_them(trials, most):
     """Before anything is left, with each part that is kept, and back to nothing."""
     assert not trials[0]["kinds"]
     found = [trial["files"] for trial in trials if trial["kinds"]]
-    parts = ["", "owner", "marks0 owner", "instances marks0 owner", "instances link marks0 owner"]
+    parts = [
+        "",
+        "owner",
+        "marks0 owner",
+        "instances marks0 owner",
+        "instances marks0 owner params",
+        "edition instances marks0 owner params",
+        ALL_PARTS,
+    ]
     assert len(found) >= 10
     assert sorted(set(found), key=len) == parts
     assert found[-1] == most
@@ -140,5 +151,5 @@ def test_a_loader_that_is_killed_at_any_instant_leaves_nothing_untold(tmp_path):
         check_what_is_left_is_told_and_goes(trial)
     assert {trial["stands"] for trial in runs} == {0, 1}
     check_each_instant_was_among_them(runs, most="")
-    check_each_instant_was_among_them(installs, most="instances link marks0 owner")
+    check_each_instant_was_among_them(installs, most=ALL_PARTS)
     assert files["held.before"] == files["held.run"] == files["held.install"] == b"0 0 0 0\n"
