@@ -392,10 +392,8 @@ def test_a_qdisc_follows_the_rates_of_a_file_as_the_network_world_does(tmp_path)
     assert found["loss_ratio"].value == pytest.approx(ours["loss_ratio"].value, abs=3 / 667)
     series = [each.ports[0].series.filter(pl.col("time_s") > 0.05) for each in (ours, found)]
     queues = [each["queue"].to_numpy().astype(int) for each in series]
-    # a look at the queue may be as old as the sample before it
-    before, now, looked = queues[0][:-1], queues[0][1:], queues[1][1:]
-    assert (looked >= np.minimum(before, now) - 2).all()
-    assert (looked <= np.maximum(before, now) + 2).all()
+    # what a link is late by beyond 10 ms is not made up for: at 2 Mb/s a packet takes 6 ms
+    assert np.abs(queues[0] - queues[1]).max() <= 4
     # an outage is 1 bit/s to an AQM
     rates = [np.maximum(each["rate_bps"].to_numpy(), 1) for each in series]
     assert (rates[0] == rates[1]).mean() > 0.98
