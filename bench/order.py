@@ -162,7 +162,7 @@ def record(name: str) -> Sequence[str]:
     """Run it in the laboratory; return the events."""
     asked = scenario(DISCIPLINES[name])
     laid = layer(name, asked)
-    modules = [*laid.modules, *modules_of_flows(asked)]
+    modules = [*laid.modules, *modules_of_flows(asked, None)]
     bed = LabTestbed.of(kernel.ready(), programs=laid.programs, modules=modules, settings=_SETTINGS)
     job = lab_plan(asked, asked.disciplines[0], 0, laid, None).job
     outcome = bed.run(job, seed=SEED, ended=threading.Event())

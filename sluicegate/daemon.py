@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 from sluicegate.errors import SluiceError
@@ -54,6 +55,7 @@ def compiled(aqm: str, *, scheduler: str = "fifo", log: bool = False) -> bytes:
     return _object("qdisc", "compile", aqm.split(":")[0], *with_scheduler, *["--log"] * log)
 
 
+@cache
 def compiled_prague() -> bytes:
     """The object of Prague, a congestion control for Linux's TCP, compiled on this machine.
 
