@@ -411,6 +411,19 @@ def test_rates_are_those_of_their_times_and_what_is_no_table_is_refused(tmp_path
     times_ns = np.array([0, 499_999_999, 500_000_000, 1_050_000_000, 9_000_000_000])
     assert found.at(times_ns).tolist() == [10e6, 10e6, 2e6, 1, 6e6]
     assert rates(scenario()) is None
+    file.write_text("\ufefftime_s, rate_bps\n\n0.5,2e6\n")
+    assert rates(scenario(links={"left -> right": {"rate": rate}})).from_ns.tolist() == [
+        500_000_000
+    ]
+    for text in (
+        b"time_s,rate_bps\n0,fast\n",
+        b"time_s,rate_bps\n",
+        b"time_s,rate_bps\n0,1,2\n",
+        b"\xff",
+    ):
+        file.write_bytes(text)
+        with pytest.raises(SluiceError, match=r"rates\.csv: "):
+            rates(scenario(links={"left -> right": {"rate": rate}}))
     file.write_text("1\n2\n")
     for refused in (rate, {"kind": "lte"}):
         links = {"left -> right": {"rate": refused}}

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from sluicegate.errors import SluiceError
 from sluicegate.scenario import Dumbbell, NetworkScenario, RateFile, Steps
 
 # the link of a dumb-bell that has the discipline
@@ -61,7 +62,30 @@ def _steps(rate: object) -> NDArray[np.float64] | None:
     if isinstance(rate, Steps):
         return np.array([[each.time_s, each.rate_bps] for each in rate.steps])
     if isinstance(rate, RateFile):
-        lines = Path(rate.path).read_text().splitlines()
-        if lines and lines[0].strip() == _HEADER:
-            return np.loadtxt(lines[1:], delimiter=",", ndmin=2)
+        return _table(Path(rate.path))
     return None
+
+
+def _table(path: Path) -> NDArray[np.float64] | None:
+    """The rows of a table in a file; None if it is no table.
+
+    Raises:
+        SluiceError: If the file cannot be read, or a row is wrong.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SluiceError(f"{path}: {error}") from None
+    header, *rows = [line for line in text.splitlines() if line.strip()] or [""]
+    if header.replace(" ", "") != _HEADER:
+        return None
+    wanted = f"below {_HEADER} each line must have two numbers"
+    try:
+        found = (
+            np.loadtxt(rows, delimiter=",", ndmin=2, comments=None) if rows else np.empty((0, 0))
+        )
+    except ValueError as error:
+        raise SluiceError(f"{path}: {wanted}: {error}") from None
+    if found.shape[1] != 2:
+        raise SluiceError(f"{path}: {wanted}")
+    return found
