@@ -15,9 +15,14 @@ use crate::{
 const RTT_WEIGHT: f64 = 1.0 / 8.0;
 /// The average queue takes a delay each round trip, and at least so often, s (`VIRTUAL_RTT`).
 const AVERAGED_S: f64 = 0.025;
-/// After so long a silence all that is in flight counts as lost, and packets leave again: the draft asks
-/// for a least rate without feedback, and its authors' program does it so.
+/// After so long a silence nothing counts as in flight, and packets leave again: the draft asks for a
+/// least rate without feedback, and its authors' program does it so. It is a silence only if feedback
+/// could have come: the path may take longer (RFC 6298, section 2, has the first of these for TCP).
+const FIRST_SILENCE_NS: u64 = 1_000_000_000;
 const SILENCE_NS: u64 = 500_000_000;
+const SILENT_ROUNDS: f64 = 2.0;
+/// Feedback may come so many silences late; then its packet is forgotten.
+const REMEMBERED: u64 = 16;
 
 /// A packet that leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,12 +60,15 @@ pub struct Sender {
     /// The highest number that arrived, plus 1.
     edge: u32,
     in_flight: u64,
+    /// Packets before this number are not in flight, whatever is heard of them.
+    given_up: u32,
     rtt_s: Option<f64>,
     /// How long a packet may come late without being lost.
     reordering_ns: u64,
-    /// When the pace lets the next packet leave, and when the last one left.
+    /// When the pace lets the next packet leave, when the last one left, and when feedback came last.
     paced_ns: u64,
     left_ns: u64,
+    heard_ns: u64,
 }
 
 impl Sender {
@@ -77,10 +85,12 @@ impl Sender {
             next: 0,
             edge: 0,
             in_flight: 0,
+            given_up: 0,
             rtt_s: None,
             reordering_ns: 0,
             paced_ns: 0,
             left_ns: 0,
+            heard_ns: 0,
         }
     }
 
@@ -115,7 +125,13 @@ impl Sender {
         Some(if self.allows(*bytes) {
             self.paced_ns
         } else {
-            self.left_ns + SILENCE_NS
+            self.left_ns.max(self.heard_ns) + self.silence_ns()
+        })
+    }
+
+    fn silence_ns(&self) -> u64 {
+        self.rtt_s.map_or(FIRST_SILENCE_NS, |rtt_s| {
+            SILENCE_NS.max((SILENT_ROUNDS * rtt_s * 1e9) as u64)
         })
     }
 
@@ -130,7 +146,7 @@ impl Sender {
         }
         let (bytes, _) = self.waiting.pop_front()?;
         if !self.allows(bytes) {
-            self.give_up();
+            self.give_up(now_ns);
         }
         self.in_flight += u64::from(bytes);
         self.sent.push_back(Sent {
@@ -149,14 +165,19 @@ impl Sender {
         })
     }
 
-    /// Nothing was heard of what is in flight.
-    fn give_up(&mut self) {
-        self.sent.clear();
-        (self.first, self.in_flight) = (self.next, 0);
+    /// Nothing was heard of what is in flight; feedback that is late still tells of the path.
+    fn give_up(&mut self, now_ns: u64) {
+        (self.given_up, self.in_flight) = (self.next, 0);
+        let since_ns = now_ns.saturating_sub(REMEMBERED * self.silence_ns());
+        while self.sent.front().is_some_and(|sent| sent.at_ns < since_ns) {
+            self.sent.pop_front();
+            self.first += 1;
+        }
     }
 
     /// Takes feedback.
     pub fn on_feedback(&mut self, now_ns: u64, feedback: &Feedback) {
+        self.heard_ns = now_ns;
         let mut news = News {
             now_s: seconds(now_ns),
             in_flight: self.in_flight as f64,
@@ -189,7 +210,9 @@ impl Sender {
             if let Some(sent) = self.at(seq) {
                 let bytes = sent.bytes;
                 news.bytes += f64::from(bytes);
-                self.in_flight -= u64::from(bytes);
+                if seq >= self.given_up {
+                    self.in_flight -= u64::from(bytes);
+                }
             }
         }
         self.edge = feedback.highest + 1;
@@ -305,6 +328,42 @@ mod tests {
         Kept,
         Marked,
         Lost,
+    }
+
+    #[test]
+    fn a_path_of_any_length_is_learnt_and_the_rate_rises() {
+        for rtt_ms in [50, 600, 1500, 3000] {
+            let mut sender = Sender::new(&Config {
+                least_bps: 1.5e6,
+                ..config(false)
+            });
+            // until a window that carries more than the least rate
+            let rounds = 20 + rtt_ms / 4;
+            talk(&mut sender, rounds, rtt_ms * MS, |_| Fate::Kept);
+            let rtt_s = sender.rtt_s.expect("feedback was heard");
+            assert!(
+                (0.9..1.5).contains(&(rtt_s * 1000.0 / rtt_ms as f64)),
+                "{rtt_s}"
+            );
+            assert!(
+                sender.target_bps() > 1.6e6,
+                "{rtt_ms}: {}",
+                sender.target_bps()
+            );
+        }
+    }
+
+    #[test]
+    fn without_feedback_what_it_remembers_is_bounded() {
+        let mut sender = Sender::new(&config(false));
+        talk(&mut sender, 600, 1000 * MS, |_| Fate::Lost);
+        // three least windows each second, in packets of some 600 bytes at the least rate
+        assert!(
+            (100..400).contains(&sender.sent.len()),
+            "{}",
+            sender.sent.len()
+        );
+        assert!(sender.in_flight <= 9000 && sender.oldest() > 1000);
     }
 
     proptest! {
