@@ -60,7 +60,8 @@ impl Call {
 /// A frame of video that is on its way: what RTP's time stamps and numbers say of it.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
-    /// The number after that of its last packet; packets of it that have not arrived.
+    /// The number of its first packet, and that after its last; packets of it that have not arrived.
+    start: u32,
     end: u32,
     left: u32,
     made_ns: u64,
@@ -100,8 +101,10 @@ impl Caller {
         let mean = self.sender.target_bps() * frame_ns as f64 / 8e9;
         let bytes = (mean * (1.0 + self.call.scale * laplace(&mut self.random))).max(1.0) as u32;
         let left = self.sender.on_frame(now, bytes);
+        let start = self.packets;
         self.packets += left;
         self.frames.push_back(Frame {
+            start,
             end: self.packets,
             left,
             made_ns: now,
@@ -113,7 +116,7 @@ impl Caller {
 
     /// Takes a packet. Returns true if it is the last one of its frame.
     pub fn arrived(&mut self, now: u64, seq: u32) -> bool {
-        // frames whose feedback is settled are never looked at again
+        // what still comes of frames whose feedback is settled is far too late to be shown
         let oldest = self.sender.oldest();
         while self.frames.front().is_some_and(|frame| frame.end <= oldest) {
             self.frames.pop_front();
@@ -122,7 +125,11 @@ impl Caller {
         let Some(frame) = self.frames.get_mut(place) else {
             return false;
         };
-        frame.left = frame.left.saturating_sub(1);
+        // a frame that is whole, or that was forgotten, is not counted again
+        if seq < frame.start || frame.left == 0 {
+            return seq + 1 == frame.end;
+        }
+        frame.left -= 1;
         let frame = *frame;
         if frame.left == 0 {
             let rate_bps = f64::from(frame.bytes) * 8e9 / self.call.config.frame_ns as f64;
@@ -190,5 +197,60 @@ fn laplace(random: &mut Stream) -> f64 {
         magnitude
     } else {
         -magnitude
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// Frames of five packets.
+    fn call() -> Call {
+        Call {
+            config: Config {
+                least_bps: 1.2e6,
+                most_bps: 1.2e6,
+                frame_ns: 40 * MS,
+                packet_bytes: 1200,
+                l4s: false,
+            },
+            scale: 0.0,
+            traffic_class: 0,
+            feedback_class: 0,
+            start_ns: 0,
+            spread_ns: 0,
+            stop_ns: u64::MAX,
+        }
+    }
+
+    #[test]
+    fn a_packet_that_comes_after_its_frame_was_forgotten_counts_for_no_other() {
+        let (mut caller, _) = call().start(sluice_random::stream(1, "call", 0));
+        for now in (0..2000).map(|ms| ms * MS) {
+            if now % (40 * MS) == 0 {
+                caller.make(now);
+            }
+            while let Some(unit) = caller.sender.send(now) {
+                if unit.seq == 2 {
+                    continue;
+                }
+                let ends = caller.arrived(now, unit.seq);
+                assert_eq!(ends, unit.seq % 5 == 4);
+                if let Some(feedback) = caller.receiver.on_packet(now, unit.seq, false, ends) {
+                    caller.sender.on_feedback(now, &feedback);
+                }
+            }
+        }
+        assert!(caller.sender.oldest() > 5);
+        // its own frame is gone, and the first that is left is whole
+        assert!(!caller.arrived(2000 * MS, 2));
+        // a second copy
+        let last = caller.packets - 1;
+        assert!(caller.arrived(2000 * MS, last));
+        let mut felt = Felt::default();
+        caller.count(2000 * MS, &mut felt);
+        assert_eq!(felt.rates_bps, 49.0 * 1.2e6);
     }
 }
