@@ -132,6 +132,10 @@ def test_the_same_on_one_thread_or_two_and_its_measures_are_a_calls():
     [
         ({"min_rate_bps": 2e6}, "min_rate_bps = 2e\\+06 must be at most max_rate_bps = 1.5e\\+06"),
         ({"packet_bytes": 40}, "packet_bytes = 40 must"),
+        (
+            {"max_rate_bps": 1e9, "frames_per_s": 1.0},
+            "frames of 104167 packets of packet_bytes = 1200; a frame must have 10000 at most",
+        ),
         ({"ect1": True}, "ect1 = true needs ecn = true"),
     ],
 )

@@ -552,7 +552,7 @@ class CallFlows(CallFlowsBase):
     while at most three windows are in flight. The receiver's feedback goes the way back. The window
     follows the queueing delay of the path (60 ms at most), losses, and marks if `ecn`: classic
     ones, or with `ect1` those of L4S. A frame is shown when all of its packets are there; nothing
-    is sent again.
+    is sent again. A frame has 10,000 packets at most at the greatest rate.
 
     Attributes:
         label: Name of the class in which their packets are counted: letters, digits, `-` and `_`.

@@ -152,6 +152,10 @@ fn what_is_wrong_is_told_with_its_path() {
             "warm_up_s = 1",
             "warm_up_s = 1 must be below duration_s = 1 (s), or be left out for half of it",
         ),
+        (
+            "flows = [{ kind = 'call', max_rate_bps = 1e12, frames_per_s = 0.1, packet_bytes = 41 }]",
+            "flows.0: max_rate_bps = 1e+12 at frames_per_s = 0.1 makes frames of 3.04878e+10 packets of packet_bytes = 41; a frame must have 10000 at most",
+        ),
     ];
     for (line, told) in cases {
         assert_eq!(refusal(&changed(NETWORK, line)), told);

@@ -21,6 +21,9 @@ const AVERAGED_S: f64 = 0.025;
 const FIRST_SILENCE_NS: u64 = 1_000_000_000;
 const SILENCE_NS: u64 = 500_000_000;
 const SILENT_ROUNDS: f64 = 2.0;
+/// So many packets wait at most: a frame that would exceed this is skipped. No call waits so long; it
+/// bounds the memory of one whose least rate the path does not carry.
+const MOST_WAITING: usize = 65_536;
 /// Feedback may come so many silences late; then its packet is forgotten.
 const REMEMBERED: u64 = 16;
 
@@ -104,13 +107,17 @@ impl Sender {
         self.first
     }
 
-    /// Takes a frame and cuts it into packets. Returns how many; each has at least its headers.
+    /// Takes a frame and cuts it into packets, of which each has at least its headers. Returns how many;
+    /// 0 if the frame is skipped, as too many wait.
     pub fn on_frame(&mut self, now_ns: u64, bytes: u32) -> u32 {
         let since_ns = self.waiting.front().map_or(now_ns, |(_, at_ns)| *at_ns);
         self.rate
             .on_frame(f64::from(bytes), seconds(now_ns - since_ns));
         let whole = u32::from(self.packet_bytes);
         let packets = bytes.div_ceil(whole).max(1);
+        if self.waiting.len() + packets as usize > MOST_WAITING {
+            return 0;
+        }
         for place in 0..packets {
             let left = (bytes - place * whole).min(whole) as u16;
             let size = left.max(Config::LEAST_BYTES);
@@ -351,6 +358,16 @@ mod tests {
                 sender.target_bps()
             );
         }
+    }
+
+    #[test]
+    fn what_waits_is_bounded() {
+        let mut sender = Sender::new(&config(false));
+        // a hundred seconds without leave to send, in frames of a thousand packets
+        let taken = (0..3000).map(|frame| sender.on_frame(frame * 33 * MS, 1_200_000));
+        assert_eq!(taken.filter(|packets| *packets > 0).count(), 65);
+        assert_eq!(sender.on_frame(100_000 * MS, u32::MAX), 0);
+        assert_eq!(sender.waiting.len(), 65_000);
     }
 
     #[test]

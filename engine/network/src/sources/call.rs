@@ -101,15 +101,17 @@ impl Caller {
         let mean = self.sender.target_bps() * frame_ns as f64 / 8e9;
         let bytes = (mean * (1.0 + self.call.scale * laplace(&mut self.random))).max(1.0) as u32;
         let left = self.sender.on_frame(now, bytes);
-        let start = self.packets;
-        self.packets += left;
-        self.frames.push_back(Frame {
-            start,
-            end: self.packets,
-            left,
-            made_ns: now,
-            bytes,
-        });
+        if left > 0 {
+            let start = self.packets;
+            self.packets += left;
+            self.frames.push_back(Frame {
+                start,
+                end: self.packets,
+                left,
+                made_ns: now,
+                bytes,
+            });
+        }
         let next_ns = now + frame_ns;
         (next_ns < self.call.stop_ns).then_some(next_ns)
     }

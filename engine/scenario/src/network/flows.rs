@@ -269,14 +269,18 @@ impl VideoFlows {
 /// Least size of a packet of a call: headers of IP, UDP and RTP, and a byte of video.
 const LEAST_CALL_BYTES: f64 = 41.0;
 
+/// Most packets of a frame of a call, on average: frames wait in memory, a packet at a time.
+const MOST_FRAME_PACKETS: f64 = 10_000.0;
+
 table! {
     /// Video calls that adapt their rate by SCReAM.
     ///
-    /// It is version 2 (draft-ietf-ccwg-rfc8298bis-screamv2), which is to replace RFC 8298. Each makes frames at the rate that its sender sets, in one direction, and sends their packets at a
-    /// pace, while at most three windows are in flight. The receiver's feedback goes the way back. The
-    /// window follows the queueing delay of the path (60 ms at most), losses, and marks if `ecn`:
-    /// classic ones, or with `ect1` those of L4S. A frame is shown when all of its packets are there;
-    /// nothing is sent again.
+    /// It is version 2 (draft-ietf-ccwg-rfc8298bis-screamv2), which is to replace RFC 8298. Each makes
+    /// frames at the rate that its sender sets, in one direction, and sends their packets at a pace,
+    /// while at most three windows are in flight. The receiver's feedback goes the way back. The window
+    /// follows the queueing delay of the path (60 ms at most), losses, and marks if `ecn`: classic
+    /// ones, or with `ect1` those of L4S. A frame is shown when all of its packets are there; nothing
+    /// is sent again. A frame has 10,000 packets at most at the greatest rate.
     pub struct CallFlows kind "call" checked by adaptable {
         ..shared: Shared;
         /// Greatest size of a packet on the wire.
@@ -305,6 +309,19 @@ impl CallFlows {
                 "min_rate_bps = {} must be at most max_rate_bps = {} (bits/s)",
                 rounded(self.min_rate_bps),
                 rounded(self.max_rate_bps)
+            ));
+        }
+        let frame_bytes = self.max_rate_bps / self.frames_per_s / 8.0;
+        let packets = (frame_bytes / f64::from(self.packet_bytes)).ceil();
+        if packets > MOST_FRAME_PACKETS {
+            reader.say(format!(
+                "max_rate_bps = {} at frames_per_s = {} makes frames of {} packets of packet_bytes \
+                 = {}; a frame must have {} at most",
+                rounded(self.max_rate_bps),
+                rounded(self.frames_per_s),
+                rounded(packets),
+                self.packet_bytes,
+                rounded(MOST_FRAME_PACKETS)
             ));
         }
     }
