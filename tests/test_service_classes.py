@@ -243,6 +243,7 @@ def marked(cir_bps: float, **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("marker", "dscp", "told"),
     [
+        (marked(1e6), 0, r"dscp = 0 must be one of AF11 to AF43 with a marker"),
         (marked(1e6), 46, r"dscp = 46 must be one of AF11 to AF43 with a marker"),
         (
             {**marked(1e6), "cbs_bytes": 0, "ebs_bytes": 0},
@@ -283,6 +284,24 @@ def test_what_exceeds_the_committed_rate_is_lost_first() -> None:
         "much": pytest.approx(1 / 18, abs=0.02),
         "little": pytest.approx(5 / 18, abs=0.02),
     }
+
+
+def test_a_marker_meters_calls_too() -> None:
+    """On a link of 10 Mbit/s that 12 are sent to, what exceeds the committed rate is lost first."""
+    green = {"kind": "datagrams", "label": "green", "rate_bps": 9e6, "packet_bytes": 1000}
+    lost = {}
+    for cir_bps in (1e3, 1e7):
+        call = {
+            "kind": "call",
+            "label": "call",
+            "min_rate_bps": 3e6,
+            "max_rate_bps": 3e6,
+            "dscp": 10,
+            "marker": marked(cir_bps),
+        }
+        record = simulated({**green, "dscp": 10}, call, aqm="rio", params={"w": 0.02})
+        lost[cir_bps] = in_class(record, "loss_ratio", "call")
+    assert lost[1e3] > 2 * lost[1e7]
 
 
 def test_real_senders_have_no_markers() -> None:

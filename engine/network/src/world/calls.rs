@@ -43,7 +43,9 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         while let Some(unit) = caller.sender.send(now.ns) {
             counts.sent += 1;
             counts.start_ns.get_or_insert(now.ns);
-            let packet = Packet::datagram(*flow, unit.seq, unit.bytes, class);
+            let mut packet = Packet::datagram(*flow, unit.seq, unit.bytes, class);
+            let groups = &self.ends.datagram_groups;
+            self.ends.markers.mark(groups, now.ns, &mut packet);
             self.network.send(now.ticks, *there, packet);
         }
         // a pace below the clock's grain must not stop the clock

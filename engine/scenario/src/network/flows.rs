@@ -48,12 +48,6 @@ impl Shared {
         if let Some(label) = &self.label {
             check_label(label, reader);
         }
-        if self.marker.is_some() && self.dscp != 0 && !is_assured(self.dscp) {
-            reader.say(format!(
-                "dscp = {} must be one of AF11 to AF43 with a marker, such as 10 (AF11)",
-                self.dscp
-            ));
-        }
         if self.source.is_some() != self.sink.is_some() {
             reader.say("source and sink must be given both or neither");
         }
@@ -449,6 +443,17 @@ impl Flows {
             Self::VideoFlows(flows) => Some(&flows.tcp),
             Self::CallFlows(_) | Self::DatagramFlows(_) | Self::ReplayFlows(_) => None,
         }
+    }
+
+    /// Returns what is wrong if a marker shall set the drop precedence of a DSCP that has none. The
+    /// packets of a replay may have codepoints of their own.
+    pub(crate) fn precedence_missing(&self) -> Option<String> {
+        let dscp = self.shared().dscp;
+        let is_recorded = matches!(self, Self::ReplayFlows(_)) && dscp == 0;
+        let missing = self.shared().marker.is_some() && !is_assured(dscp) && !is_recorded;
+        missing.then(|| {
+            format!("dscp = {dscp} must be one of AF11 to AF43 with a marker, such as 10 (AF11)")
+        })
     }
 
     /// Returns what is wrong if the flows shall have ECT(1) and have no ECN codepoint at all.

@@ -69,7 +69,8 @@ impl NetworkScenario {
         let (routes, nodes) = (self.topology.routes(), self.topology.nodes());
         for (place, flows) in self.flows.iter().enumerate() {
             let wrong = pairs(flows, &routes, &nodes).err();
-            for what in wrong.into_iter().chain(flows.codepoint_missing()) {
+            let missing = [flows.codepoint_missing(), flows.precedence_missing()];
+            for what in wrong.into_iter().chain(missing.into_iter().flatten()) {
                 let tell = |reader: &mut Reader| reader.say(what);
                 reader.within("flows", |reader| reader.within(place, tell));
             }
