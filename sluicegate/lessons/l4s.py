@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from sluicegate.lessons.draw import bars, queues
 from sluicegate.lessons.lesson import (
+    NETWORK,
     Drawn,
     Lesson,
     Question,
@@ -110,6 +111,8 @@ def _questions(values: Values, records: Records) -> list[Question]:
 
 LESSON = Lesson(
     name="l4s",
+    # how long each class waits, which a real router does not count
+    worlds=(NETWORK,),
     title="L4S in one picture",
     text=[
         "A classic sender (CUBIC) learns of congestion by losses, which are rare and halve its "

@@ -79,6 +79,7 @@ class Lesson:
         figures: Draws the finished runs.
         questions: Asks about the finished runs.
         discuss: Questions without a number, which a teacher reads.
+        worlds: Those that measure what it asks.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Lesson:
     figures: Callable[[Values, Records], list[Drawn]]
     questions: Callable[[Values, Records], list[Question]]
     discuss: Sequence[str]
+    worlds: Sequence[str] = WORLDS
 
     def variant(self, student: int | None) -> Values:
         """The values of a student's variant; those of the assignment for None.
@@ -175,10 +177,11 @@ def work(
 
     Raises:
         InterruptError: After Ctrl-C.
-        SluiceError: If there is no such world for lessons, or if it cannot run the scenarios.
+        SluiceError: If the lesson has no such world, or if it cannot run the scenarios.
     """
-    if world not in WORLDS:
-        raise SluiceError(f"world = {world} must be one of {', '.join(WORLDS)}")
+    if world not in lesson.worlds:
+        known = ", ".join(lesson.worlds)
+        raise SluiceError(f"world = {world} must be one of {known} for the lesson {lesson.name}")
     values = lesson.variant(student)
     runs = lesson.runs(values)
     if world == GATE:
