@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,6 +19,8 @@ _MB = 1e6
 _OURS = re.compile(
     rf"[0-9a-f]{{32}}\.(zip|html\.gz)|advice-[0-9a-f]{{32}}\.json|{re.escape(UNFINISHED)}[0-9a-f]+"
 )
+# a file that is being written is younger: it stays
+_UNFINISHED_S = 3600.0
 # a process looks how large the store is at its first run, and each time that it has written this
 # share of the room; what is removed leaves so much free
 _SHARE = 0.05
@@ -72,6 +75,9 @@ def _remove(folder: Path, room: float) -> None:
             with suppress(FileNotFoundError):
                 if _OURS.fullmatch(entry.name):
                     about = entry.stat(follow_symlinks=False)
+                    begun = entry.name.startswith(UNFINISHED)
+                    if begun and time.time() - about.st_mtime < _UNFINISHED_S:
+                        continue
                     found.append((about.st_mtime, about.st_size, entry.path))
     taken = sum(size for _, size, _ in found)
     if taken <= room:

@@ -19,20 +19,24 @@ _METADATA: dict[str, dict[str, Any]] = {"pdf": {"CreationDate": None}, "svg": {"
 
 
 def check_format(path: Path) -> None:
-    """Refuse a file's name whose suffix is none of `FORMATS`."""
-    if path.suffix not in FORMATS:
+    """Refuse a file whose suffix is none of `FORMATS`, or that no folder can have."""
+    if path.suffix.lower() not in FORMATS:
         raise SluiceError(f"{path} must end in {', '.join(FORMATS)}")
+    if path.is_dir():
+        raise SluiceError(f"{path} is a folder, and must be a file")
+    if not path.parent.is_dir():
+        raise SluiceError(f"{path}: {path.parent} is not a folder")
 
 
 def save(figure: Figure, path: Path) -> None:
     """Save a figure; the suffix says as what.
 
     Raises:
-        SluiceError: If the suffix is none of `FORMATS`.
+        SluiceError: As for `check_format`.
         OSError: If the file cannot be written.
     """
     check_format(path)
-    kind = path.suffix[1:]
+    kind = path.suffix[1:].lower()
     content = io.BytesIO()
     with matplotlib.rc_context(_FILES):
         figure.savefig(content, format=kind, dpi=300, metadata=_METADATA.get(kind))
