@@ -127,6 +127,13 @@ def test_the_same_on_one_thread_or_two_and_its_measures_are_a_calls():
     assert not {"call.switch_rate", "call.page_mean", "call.completion_mean"} & set(one.measures)
 
 
+def test_a_call_of_which_nothing_is_seen_has_no_measures_of_its_picture():
+    dark = run(CALL | {"start_s": 4.9}, rate_bps=1e6, delay_s=0.3, from_s=1.0, until_s=5.0)
+    assert "call.loss_ratio" in dark.measures
+    names = {"call.frame_mean", "call.quality", "call.stall_ratio", "call.stall_rate"}
+    assert not names & set(dark.measures)
+
+
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [

@@ -170,8 +170,8 @@ def _of_video() -> list[Definition[EndCounts]]:
             SHARE,
             r"T_\mathrm{stalled} / (T_\mathrm{played} + T_\mathrm{stalled})",
             "share of the time since their first pictures in which videos and calls stood still "
-            "for want of data; a call does so if no frame came for three frames' time, and 150 ms "
-            "more than one's",
+            "for want of data; a call does so if no frame comes for three times the time between "
+            "two frames, and at least for this time and 150 ms",
             lambda c: ratio(
                 c.sum(lambda each: each.stalled), c.sum(lambda each: each.played + each.stalled)
             ),

@@ -14,6 +14,7 @@ use crate::{
     error::NetworkError,
     marker::Markers,
     observation::GroupState,
+    packet::Packet,
     pages::ask_for_large_pages,
     plan::Plan,
     routes::Routes,
@@ -438,6 +439,14 @@ impl Endpoints {
         }
         let fresh = vec![BySize::default(); self.completions.len()];
         std::mem::replace(&mut self.completions, fresh)
+    }
+
+    /// Counts a frame of a call that is all there, with its last packet.
+    ///
+    /// # Panics
+    /// If flows are not counted by class.
+    pub fn note_frame(&mut self, packet: &Packet, frame_ns: u64) {
+        self.felt[self.classes.of(packet)].frames.add(frame_ns);
     }
 
     /// Returns what people felt of each class since the last call.

@@ -130,10 +130,15 @@ fn without_packets_the_picture_freezes_and_without_feedback_the_call_goes_on() {
     // few frames are whole: what is between them is frozen
     let torn = felt([0.7, 0.0]);
     assert!(torn.stalls > 1 && torn.stalled_ns > 20 * SECOND);
-    // no feedback: the least rate, in spurts of three least windows each half second
+    // no feedback: frames of a kilobyte at the least rate, in spurts of three least windows with a
+    // silence of a second between; within a spurt packets are 27 ms apart, and the picture moves
     let deaf = felt([0.0, 1.0]);
-    let rate_bps = deaf.rates_bps / deaf.frames.count() as f64;
-    assert_eq!(rate_bps, 200e3);
+    let (frames, spurt_ns) = (deaf.frames.count(), 8 * 26_666_667);
+    assert_eq!(deaf.rates_bps / frames as f64, 200e3);
+    let spurts = 30 * SECOND / (SECOND + spurt_ns);
+    assert!(frames.abs_diff(spurts * 9) <= 9, "{frames}");
+    assert!(deaf.stalls.abs_diff(spurts) <= 1, "{}", deaf.stalls);
+    assert!(deaf.stalled_ns.abs_diff(spurts * SECOND) <= SECOND);
     // some feedback is lost, and reports overlap; only if several are, one behind the other, three
     // windows are in flight and it waits
     let half_deaf = felt([0.0, 0.3]);

@@ -82,3 +82,80 @@ impl Rate {
         PACE * self.target_bps.max(LEAST_PACE_BPS) / relaxed
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Frames of 40 ms, packets of 980 bytes beside 20 of headers; the rate follows 5 Mbit/s that
+    /// window and round trip allow.
+    fn rate() -> Rate {
+        let mut rate = Rate::new(&Config {
+            least_bps: 30e3,
+            most_bps: 40e6,
+            frame_ns: 40_000_000,
+            packet_bytes: 980,
+            l4s: false,
+        });
+        assert_eq!(rate.target_bps(), 30e3);
+        rate.follow(62_500.0, 0.02, 0.1);
+        rate
+    }
+
+    fn assert_near(found: f64, expected: f64) {
+        assert!((found / expected - 1.0).abs() < 1e-12, "{found} {expected}");
+    }
+
+    #[test]
+    fn it_follows_window_and_round_trip_within_its_range() {
+        let mut rate = rate();
+        assert_near(rate.target_bps(), 5e6 * 0.98 / 1.2);
+        // few packets in the window: up to a fifth less
+        for (ratio, part) in [(0.1, 1.0), (0.2, 0.9), (0.3, 0.8), (1.0, 0.8)] {
+            rate.follow(62_500.0, ratio, 0.1);
+            assert_near(rate.target_bps(), 5e6 * part * 0.98 / 1.2);
+        }
+        rate.follow(3000.0, 0.3, 10.0);
+        assert_eq!(rate.target_bps(), 30e3);
+        assert!(!rate.is_most());
+        rate.follow(1e6, 0.001, 0.1);
+        assert_eq!(rate.target_bps(), 40e6);
+        assert!(rate.is_most());
+    }
+
+    #[test]
+    fn packets_that_wait_and_frames_that_are_too_large_lower_it() {
+        // each frame that finds a packet of 50 ms adds 1/16, up to 1/2
+        for (frames, divisor) in [(1, 1.2 + 1.0 / 16.0), (8, 1.7), (100, 1.7)] {
+            let mut rate = rate();
+            (0..frames).for_each(|_| rate.on_frame(0.0, 0.05));
+            rate.follow(62_500.0, 0.02, 0.1);
+            assert_near(rate.target_bps(), 5e6 * 0.98 / divisor);
+        }
+        // without waits it comes back, by a quarter as much a frame, and no further
+        let mut late = rate();
+        late.on_frame(0.0, 0.05);
+        (0..5).for_each(|_| late.on_frame(0.0, 0.0));
+        late.follow(62_500.0, 0.02, 0.1);
+        assert_near(late.target_bps(), rate().target_bps());
+        // of a frame twice as large a part of 1/64 counts; of many at most 1/5
+        for (frames, divisor) in [(1, 1.2 + 1.0 / 64.0), (100, 1.4)] {
+            let mut rate = rate();
+            let twice = 2.0 * rate.target_bps() * 0.04 / 8.0;
+            (0..frames).for_each(|_| rate.on_frame(twice, 0.0));
+            rate.follow(62_500.0, 0.02, 0.1);
+            assert_near(rate.target_bps(), 5e6 * 0.98 / divisor);
+        }
+    }
+
+    #[test]
+    fn the_pace_is_relaxed_near_the_greatest_rate() {
+        let mut rate = rate();
+        for (part, factor) in [(0.5, 1.5), (0.8, 1.5), (0.9, 3.0), (0.95, 6.0), (1.0, 6.0)] {
+            rate.target_bps = part * 40e6;
+            assert!((rate.pace_bps() / (factor * part * 40e6) - 1.0).abs() < 1e-9);
+        }
+        rate.target_bps = 30e3;
+        assert_eq!(rate.pace_bps(), 75e3);
+    }
+}

@@ -65,7 +65,8 @@ pub struct Window {
     l4s: bool,
     packet: f64,
     bytes: f64,
-    /// The window at the last congestion (`ref_wnd_i`); it is noted again once the window has grown.
+    /// The window at the last congestion (`ref_wnd_i`). It is noted again once the window has grown,
+    /// as in the program and in the draft of 2026; until 2025 the draft had once in ten round trips.
     inflection: f64,
     grew: bool,
     /// Average share of marked packets (`l4s_alpha`), and the counts of the next.
@@ -311,6 +312,29 @@ mod tests {
             window.on_feedback(&news);
         }
         assert_eq!(window.bytes(), 3000.0);
+    }
+
+    #[test]
+    fn where_it_was_at_congestion_is_noted_again_once_it_has_grown() {
+        let (mut window, mut news) = window(false);
+        for (step, inflection) in [BEFORE, BEFORE, 0.49 * BEFORE + PACKET]
+            .into_iter()
+            .enumerate()
+        {
+            (news.lost, news.bytes) = (true, 0.0);
+            window.on_feedback(&news);
+            assert!(
+                (window.inflection / inflection - 1.0).abs() < 1e-3,
+                "{step}"
+            );
+            news.now_s += 0.02;
+            if step == 1 {
+                // by a packet and little more, as it is far from where it was
+                (news.lost, news.bytes) = (false, window.bytes());
+                window.on_feedback(&news);
+            }
+            news.now_s += 0.02;
+        }
     }
 
     #[test]

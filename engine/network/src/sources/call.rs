@@ -2,14 +2,13 @@
 
 use std::collections::VecDeque;
 
-use sluice_histogram::Histogram;
 use sluice_random::{Stream, uniform};
 use sluice_scream::{Config, Receiver, Sender};
 
 use super::{application::Felt, tcp::spread};
 
-/// The picture froze if it stood for three frames' time and for 150 ms more than one's (W3C, WebRTC
-/// Statistics: `freezeCount`).
+/// The picture froze if it stood for max(3 T, T + 150 ms), with T the time between two frames (W3C,
+/// WebRTC Statistics: `freezeCount`; there T is an average).
 const FROZEN_FRAMES: u64 = 3;
 const FROZEN_NS: u64 = 150_000_000;
 
@@ -20,9 +19,9 @@ pub struct Call {
     pub config: Config,
     /// Scale of the Laplace distribution of frames' sizes, over their mean (RFC 8593, section 4.2).
     pub scale: f64,
-    /// Traffic classes of the video, and of its feedback.
+    /// Traffic class of the video.
     pub traffic_class: u8,
-    /// That of the feedback.
+    /// That of its feedback.
     pub feedback_class: u8,
     /// Earliest start.
     pub start_ns: u64,
@@ -81,13 +80,21 @@ pub struct Caller {
     picture: Picture,
 }
 
+/// What a packet brings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrival {
+    /// It is the last one of its frame.
+    pub ends: bool,
+    /// With it all of its frame is there, so long after it was made.
+    pub frame_ns: Option<u64>,
+}
+
 /// What the receiver sees.
 #[derive(Clone, Debug, Default)]
 struct Picture {
     /// When a frame was shown last, and when that was made; `None` before the first.
     shown: Option<(u64, u64)>,
     frozen: bool,
-    frames: Histogram,
     played_ns: u64,
     stalled_ns: u64,
     stalls: u64,
@@ -116,8 +123,8 @@ impl Caller {
         (next_ns < self.call.stop_ns).then_some(next_ns)
     }
 
-    /// Takes a packet. Returns true if it is the last one of its frame.
-    pub fn arrived(&mut self, now: u64, seq: u32) -> bool {
+    /// Takes a packet.
+    pub fn arrived(&mut self, now: u64, seq: u32) -> Arrival {
         // what still comes of frames whose feedback is settled is far too late to be shown
         let oldest = self.sender.oldest();
         while self.frames.front().is_some_and(|frame| frame.end <= oldest) {
@@ -125,21 +132,25 @@ impl Caller {
         }
         let place = self.frames.partition_point(|frame| frame.end <= seq);
         let Some(frame) = self.frames.get_mut(place) else {
-            return false;
+            return Arrival::default();
+        };
+        let mut arrival = Arrival {
+            ends: seq + 1 == frame.end,
+            frame_ns: None,
         };
         // a frame that is whole, or that was forgotten, is not counted again
         if seq < frame.start || frame.left == 0 {
-            return seq + 1 == frame.end;
+            return arrival;
         }
         frame.left -= 1;
         let frame = *frame;
         if frame.left == 0 {
             let rate_bps = f64::from(frame.bytes) * 8e9 / self.call.config.frame_ns as f64;
             self.picture.rates_bps += rate_bps;
-            self.picture.frames.add(now - frame.made_ns);
             self.show(now, frame.made_ns);
+            arrival.frame_ns = Some(now - frame.made_ns);
         }
-        seq + 1 == frame.end
+        arrival
     }
 
     /// Shows a frame that is there, unless a later one was.
@@ -171,10 +182,9 @@ impl Caller {
         }
     }
 
-    /// Adds what was seen since the last call.
+    /// Adds what was seen since the last call, but for the times of frames.
     pub fn count(&mut self, now: u64, felt: &mut Felt) {
         self.watch(now.min(self.call.stop_ns), false);
-        felt.frames.merge(&self.picture.frames);
         felt.played_ns += self.picture.played_ns;
         felt.stalled_ns += self.picture.stalled_ns;
         felt.stalls += self.picture.stalls;
@@ -238,8 +248,9 @@ mod tests {
                 if unit.seq == 2 {
                     continue;
                 }
-                let ends = caller.arrived(now, unit.seq);
+                let Arrival { ends, frame_ns } = caller.arrived(now, unit.seq);
                 assert_eq!(ends, unit.seq % 5 == 4);
+                assert_eq!(frame_ns.is_some(), ends && unit.seq > 4);
                 if let Some(feedback) = caller.receiver.on_packet(now, unit.seq, false, ends) {
                     caller.sender.on_feedback(now, &feedback);
                 }
@@ -247,10 +258,14 @@ mod tests {
         }
         assert!(caller.sender.oldest() > 5);
         // its own frame is gone, and the first that is left is whole
-        assert!(!caller.arrived(2000 * MS, 2));
+        assert_eq!(caller.arrived(2000 * MS, 2), Arrival::default());
         // a second copy
         let last = caller.packets - 1;
-        assert!(caller.arrived(2000 * MS, last));
+        let again = Arrival {
+            ends: true,
+            frame_ns: None,
+        };
+        assert_eq!(caller.arrived(2000 * MS, last), again);
         let mut felt = Felt::default();
         caller.count(2000 * MS, &mut felt);
         assert_eq!(felt.rates_bps, 49.0 * 1.2e6);

@@ -61,10 +61,13 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
     /// A packet of video arrives.
     pub(super) fn show_video(&mut self, now: Instant, number: u32, packet: &Packet) {
         let call = &mut self.ends.calls[number as usize];
-        let ends = call.caller.arrived(now.ns, packet.number);
+        let arrival = call.caller.arrived(now.ns, packet.number);
         let marked = packet.ecn() == Ecn::Ce;
         let receiver = &mut call.caller.receiver;
-        let feedback = receiver.on_packet(now.ns, packet.number, marked, ends);
+        let feedback = receiver.on_packet(now.ns, packet.number, marked, arrival.ends);
+        if BY_CLASS && let Some(frame_ns) = arrival.frame_ns {
+            self.ends.note_frame(packet, frame_ns);
+        }
         self.feed_back(now, number, feedback);
     }
 
