@@ -420,7 +420,7 @@ def test_what_is_counted_lies_between_the_lines_nearest_to_the_times():
     assert counted.verdicts == [0, 0, 1, 0, 0, 0]
     assert counted.sojourn.sum == 4 * 3_000_000
     assert counted.sojourn.square_sum == 600 * 4 + 400 * 25
-    series = lines.series(np.array([1_000, 1_500, 2_000]), slack_ns=50)
+    series = lines.series(np.array([1_000, 1_500, 2_000]))
     assert series.queue.tolist() == [1, 1, 2]
     assert series.arrivals.tolist() == [0, 0, 4]
     assert np.isnan(series.average).all()

@@ -85,7 +85,7 @@ def _run(job: Job, hosts: Sequence[_Host], on_progress: Callable[[float], None])
     for host in hosts:
         host.hear()
     load = os.getloadavg()[0]
-    start_ns = _start_ns(router, job.hosts[0].sample_ns)
+    start_ns = _start_ns(router or qdiscs, job)
     if qdiscs:
         qdiscs.begin(start_ns)
     for host in hosts:
@@ -105,10 +105,15 @@ def _run(job: Job, hosts: Sequence[_Host], on_progress: Callable[[float], None])
     )
 
 
-def _start_ns(router: Router | None, sample_ns: int) -> int:
-    """Soon, at an instant at which the router notes how it stands."""
+def _start_ns(router: Router | Qdiscs | None, job: Job) -> int:
+    """Soon, at an instant at which it is noted how the router stands."""
     soon_ns = time.monotonic_ns() + _SETTLE_NS
-    return soon_ns if router is None else soon_ns + (router.start_ns - soon_ns) % sample_ns
+    if router is None:
+        return soon_ns
+    every_ns = job.hosts[0].sample_ns
+    if isinstance(job.router, QdiscJob):
+        every_ns = job.router.sampling_ns
+    return soon_ns + (router.start_ns - soon_ns) % every_ns
 
 
 class _Host:

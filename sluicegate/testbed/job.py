@@ -289,7 +289,7 @@ class Seen:
         came: Packets that came to the router from the other side, in the order of time: rows of
             `packets.PACKET`, or of `packets.WITH_HEADERS` where the job asks for them.
         left: Likewise, packets that left over the link.
-        sampled_ns: When it was asked how much waits before it, shape (L,).
+        sampled_ns: When it was told how much waits before it, shape (L,).
         told: What `tc -s -j` told then, a line each time.
     """
 

@@ -99,6 +99,10 @@ def _take(link: str, addresses: Sequence[str], ipv6: bool) -> None:
     """Give a link addresses of this namespace, and put it to work."""
     # nobody else can have these addresses; IPv6 would check that first
     width, unasked = ("64", "nodad") if ipv6 else ("16", "")
+    own = f"ipv6/conf/{link}/disable_ipv6"
+    if not ipv6 and _setting(own).exists():
+        # else its own packets, of neighbours and groups, wait in the queue that is measured
+        _set(own, 1)
     lines = [f"address add {each}/{width} dev {link} {unasked}" for each in addresses]
     _ip([*lines, f"link set {link} up"])
 
@@ -110,4 +114,8 @@ def _know(addresses: Sequence[str], hardware: str, link: str) -> list[str]:
 
 def _set(name: str, value: int) -> None:
     """Set what the kernel knows of this namespace's network."""
-    Path(f"/proc/sys/net/{name}").write_text(str(value))
+    _setting(name).write_text(str(value))
+
+
+def _setting(name: str) -> Path:
+    return Path("/proc/sys/net", name)

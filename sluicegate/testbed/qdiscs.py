@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -20,7 +19,11 @@ _NS_PER_S = 1e9
 
 
 class Qdiscs:
-    """Qdiscs before the router's links: how much waits in them, and a log of all packets."""
+    """Qdiscs before the router's links: how much waits in them, and a log of all packets.
+
+    Attributes:
+        start_ns: When it was first asked how much waits, of CLOCK_MONOTONIC.
+    """
 
     def __init__(self, job: QdiscJob) -> None:
         """Lay them, and begin to look.
@@ -43,7 +46,8 @@ class Qdiscs:
             )
             for side in job.towards
         ]
-        self._samplers = [_Sampler(side, job.sampling_ns) for side in job.towards]
+        self.start_ns = time.monotonic_ns()
+        self._samplers = [_Sampler(side, self.start_ns, job.sampling_ns) for side in job.towards]
 
     def begin(self, start_ns: int) -> None:
         """Begin what has to be done during the run, which starts at a time of CLOCK_MONOTONIC."""
@@ -67,7 +71,7 @@ class Qdiscs:
         """End the looks; give what was seen of each link.
 
         Raises:
-            SluiceError: If a log was too small.
+            SluiceError: If a log was too small, or if `tc` ended before.
         """
         # not before: a run has the same instructions with and without headers
         kind = WITH_HEADERS if self._headers else PACKET
@@ -90,13 +94,14 @@ class Qdiscs:
 class _Sampler:
     """Asks one process of `tc` again and again how much waits."""
 
-    def __init__(self, side: Side, every_ns: int) -> None:
+    def __init__(self, side: Side, start_ns: int, every_ns: int) -> None:
         self._question = f"qdisc show dev {side}\n".encode()
+        self._start_ns = start_ns
         self._every_ns = every_ns
         self._times_ns: list[int] = []
-        self._told = tempfile.TemporaryFile()  # noqa: SIM115
+        self._told: list[bytes] = []
         self._tc = subprocess.Popen(
-            ["tc", "-s", "-j", "-batch", "-"], stdin=subprocess.PIPE, stdout=self._told
+            ["tc", "-s", "-j", "-batch", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self._ended = threading.Event()
         # it ends with the process also where an error ends that before `stop`
@@ -105,17 +110,28 @@ class _Sampler:
 
     def _sample(self) -> None:
         assert self._tc.stdin is not None
-        next_ns = time.monotonic_ns()
+        assert self._tc.stdout is not None
+        next_ns = self._start_ns
         while not self._ended.wait(max(0, next_ns - time.monotonic_ns()) / _NS_PER_S):
-            self._times_ns.append(time.monotonic_ns())
             self._tc.stdin.write(self._question)
             self._tc.stdin.flush()
+            # a line; the process may be late, so the time is not that of the question
+            told = self._tc.stdout.readline()
+            if not told:
+                return
+            self._times_ns.append(time.monotonic_ns())
+            self._told.append(told)
             next_ns += self._every_ns
 
     def stop(self) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], str]:
-        """When it was asked, and all that was told."""
+        """When it was told, and all that was told.
+
+        Raises:
+            SluiceError: If `tc` has failed.
+        """
         self._ended.set()
         self._thread.join()
         self._tc.communicate()
-        self._told.seek(0)
-        return np.array(self._times_ns, dtype=np.int64), self._told.read().decode()
+        if code := self._tc.returncode:
+            raise SluiceError(f"tc -s -j -batch - ended with {code}")
+        return np.array(self._times_ns, dtype=np.int64), b"".join(self._told).decode()

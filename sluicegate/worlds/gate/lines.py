@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sluicegate.worlds.real.outcome import PortSeries, Tally, Times
+from sluicegate.worlds.real.outcome import PortSeries, Tally, Times, nearest
 
 DIRECTIONS = ("forward", "reverse")
 
@@ -69,13 +69,9 @@ class Lines:
         columns_of_levels = np.array(levels, dtype=np.float64).reshape(-1, len(_LEVELS)).T
         self.levels = dict(zip(_LEVELS, columns_of_levels, strict=True))
 
-    def nearest(self, time_ns: int) -> int:
-        """The place of the line nearest to a time."""
-        return int(np.abs(self.counts["clock_ns"] - time_ns).argmin())
-
     def tally(self, since_ns: int, until_ns: int, rate_bps: float) -> Tally:
         """What was counted between the lines nearest to two times."""
-        first, last = self.nearest(since_ns), self.nearest(until_ns)
+        first, last = nearest(self.counts["clock_ns"], [since_ns, until_ns])
 
         def grown(name: str) -> int:
             return int(self.counts[name][last] - self.counts[name][first])
@@ -111,13 +107,12 @@ class Lines:
             delay=times("delay"),
         )
 
-    def series(self, times_ns: NDArray[np.int64], slack_ns: int) -> PortSeries:
-        """How the link stood at some times: at the last line before, or up to a slack after.
+    def series(self, times_ns: NDArray[np.int64]) -> PortSeries:
+        """How the link stood at some times: at the line nearest to each.
 
         Counts are from the first of the times on.
         """
-        places = np.searchsorted(self.counts["clock_ns"], times_ns + slack_ns, side="right") - 1
-        at = np.maximum(places, 0)
+        at = nearest(self.counts["clock_ns"], times_ns)
 
         def since(name: str) -> NDArray[np.uint64]:
             values = self.counts[name][at]

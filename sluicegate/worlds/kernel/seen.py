@@ -13,7 +13,7 @@ from sluicegate.errors import SluiceError
 from sluicegate.testbed.job import Seen
 from sluicegate.worlds.kernel.plan import HANDLE
 from sluicegate.worlds.kernel.varying import Rates
-from sluicegate.worlds.real.outcome import PortSeries, Tally, Times
+from sluicegate.worlds.real.outcome import PortSeries, Tally, Times, nearest
 
 # width of the bins of times, as in the gate
 _BIN_NS = 1 << 17
@@ -102,15 +102,11 @@ class LinkSeen:
         self.sojourn_ns = self._left_ns - self._came_ns[source]
         self._marked = (seen.left["tos"] & _CE == _CE) & (seen.came["tos"][source] & _CE != _CE)
 
-    def _nearest(self, time_ns: int) -> int:
-        """The place of the look nearest to a time."""
-        return int(np.abs(self._sampled_ns - time_ns).argmin())
-
     def tally(self, since_ns: int, until_ns: int, rate_bps: float) -> Tally:
         """What was counted between two times, of CLOCK_MONOTONIC."""
         came = np.searchsorted(self._came_ns, [since_ns, until_ns])
         first, last = np.searchsorted(self._left_ns, [since_ns, until_ns])
-        sample, until_sample = self._nearest(since_ns), self._nearest(until_ns)
+        sample, until_sample = nearest(self._sampled_ns, [since_ns, until_ns])
         sent_bytes = self._bytes[first:last]
         sojourn_ns = self.sojourn_ns[first:last]
         left_ns = self._left_ns[first:last] - self._start_ns
@@ -138,13 +134,12 @@ class LinkSeen:
             reasons_known=by_reason is not None,
         )
 
-    def series(self, times_ns: NDArray[np.int64], slack_ns: int) -> PortSeries:
-        """How the link stood at some times: what waited at the last look, or up to a slack after.
+    def series(self, times_ns: NDArray[np.int64]) -> PortSeries:
+        """How the link stood at some times: what waited at the look nearest to each.
 
         Counts are from the first of the times on.
         """
-        samples = np.searchsorted(self._sampled_ns, times_ns + slack_ns, side="right") - 1
-        samples = np.maximum(samples, 0)
+        samples = nearest(self._sampled_ns, times_ns)
         came = np.searchsorted(self._came_ns, times_ns)
         sent = np.concatenate([[0], np.cumsum(self._bytes)])[
             np.searchsorted(self._left_ns, times_ns)

@@ -36,8 +36,8 @@ class LinkCounts(Protocol):
     def tally(self, since_ns: int, until_ns: int, rate_bps: float) -> Tally:
         """What was counted between two times."""
 
-    def series(self, times_ns: NDArray[np.int64], slack_ns: int) -> PortSeries:
-        """How the link stood at some times, or up to a slack after."""
+    def series(self, times_ns: NDArray[np.int64]) -> PortSeries:
+        """How the link stood at some times."""
 
 
 def replication(
@@ -74,7 +74,7 @@ def replication(
         periods=periods,
         tcp=flows.tcp(),
         datagrams=flows.datagrams(),
-        ports=[each.series(times_ns, samples // 2) for each in counts],
+        ports=[each.series(times_ns) for each in counts],
         flows=flows.series(count, windows=scenario.windows),
     )
 

@@ -11,7 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+
+def nearest(noted_ns: NDArray[np.int64], times_ns: ArrayLike) -> Any:
+    """Where the notes nearest to some times are among all notes; one is enough."""
+    between_ns = noted_ns[:-1] + np.diff(noted_ns) // 2
+    return np.searchsorted(between_ns, times_ns)
 
 
 @dataclass(frozen=True)
