@@ -277,7 +277,15 @@ def test_two_threads_do_not_use_one_session_at_a_time():
             return sg.ADMIT
 
     session = sg.session(dumbbell(disciplines=[sg.Discipline(aqm=Waiting)]))
-    worker = threading.Thread(target=lambda: session.advance(to_s=2.0))
+
+    def advance():
+        try:
+            session.advance(to_s=2.0)
+        finally:
+            # also where it fails before its first decision: nobody waits for ever
+            at_work.set()
+
+    worker = threading.Thread(target=advance)
     worker.start()
     at_work.wait()
     try:
