@@ -1,5 +1,6 @@
 """A loader of qdiscs that is killed: whatever it was about to do, nothing is left, or `sluiced
-check` says what and by which command it goes; packets pass all the same. One boot of the lab."""
+check` says what and by which command it goes; packets pass all the same. And who may set the rate
+of a kind, also after one who did was killed. One boot of the lab."""
 
 import json
 import re
@@ -73,9 +74,32 @@ held before
 queue="--aqm drop_tail --rate 1e9 --limit 10 --marks-at out --object /lab/drop_tail.o"
 sweep run 1 sluiced run --backend kernel --kind swept --interface out $queue --interval 3600
 held run
-sweep install 13 sluiced qdisc install swept $queue
+# one with rates that vary has more parts
+printf 'time_s,rate_bps\n0,1e9\n' >/tmp/rates.csv
+sweep install 13 sluiced qdisc install swept $queue --rate-file /tmp/rates.csv
 sluiced qdisc remove swept
 held install
+
+# one who sets rates was killed in the midst: the next one is heard
+rates="--aqm drop_tail --limit 10 --object /lab/drop_tail.o --rate-file /tmp/rates.csv"
+edition=/sys/fs/bpf/sluice/swept/edition
+sluiced qdisc install swept $rates
+bpftool map update pinned $edition key 0 0 0 0 value 7 0 0 0 0 0 0 0
+sluiced qdisc follow swept --aqm drop_tail --limit 10 --rate-file /tmp/rates.csv
+bpftool -j map dump pinned $edition >/out/edition
+not() { ! sluiced qdisc follow swept --aqm drop_tail --limit 10 --rate-file /tmp/rates.csv $*; }
+not --start 18446744073709551615 2>/out/not.ahead
+sluiced qdisc remove swept
+sluiced qdisc install swept $queue
+not 2>/out/not.constant
+sluiced qdisc remove swept
+sluiced run --backend kernel --kind swept --interface out $rates >/tmp/told &
+daemon=$!
+until grep -q ^ready /tmp/told; do kill -0 $daemon; sleep 0.02; done
+not 2>/out/not.owned
+kill -TERM $daemon
+wait $daemon
+not 2>/out/not.missing
 """
 
 
@@ -93,7 +117,19 @@ def boot(folder):
     return result.files
 
 
-ALL_PARTS = "edition instances link marks0 owner params"
+CONSTANT = [
+    "",
+    "owner",
+    "marks0 owner",
+    "instances marks0 owner",
+    "instances link marks0 owner",
+]
+FOLLOWED = [
+    *CONSTANT[:4],
+    "instances marks0 owner params",
+    "edition instances marks0 owner params",
+    "edition instances link marks0 owner params",
+]
 
 
 def trials(files, name):
@@ -124,22 +160,25 @@ def check_what_is_left_is_told_and_goes(trial):
     assert trial["qdisc"].startswith("qdisc noqueue")
 
 
-def check_each_instant_was_among_them(trials, most):
+def check_each_instant_was_among_them(trials, parts, most):
     """Before anything is left, with each part that is kept, and back to nothing."""
     assert not trials[0]["kinds"]
     found = [trial["files"] for trial in trials if trial["kinds"]]
-    parts = [
-        "",
-        "owner",
-        "marks0 owner",
-        "instances marks0 owner",
-        "instances marks0 owner params",
-        "edition instances marks0 owner params",
-        ALL_PARTS,
-    ]
     assert len(found) >= 10
     assert sorted(set(found), key=len) == parts
     assert found[-1] == most
+
+
+def check_who_may_set_a_rate(files):
+    (edition,) = json.loads(files["edition"])
+    assert [int(each, 16) for each in edition["value"]] == [8, 0, 0, 0, 0, 0, 0, 0]
+    for why, told in (
+        ("ahead", r"--start 18446744073709551615 must be at most a day ahead: CLOCK_MONOTONIC is"),
+        ("constant", "swept: its rate is constant: install it with the rates that it is to follow"),
+        ("owned", r"swept: process \d+ owns this kind and sets its rate: follow one of sluiced"),
+        ("missing", "swept: there is no kind of that name"),
+    ):
+        assert re.search(told, files[f"not.{why}"].decode()), why
 
 
 # one test, as each process that runs tests would boot a machine of its own
@@ -150,6 +189,7 @@ def test_a_loader_that_is_killed_at_any_instant_leaves_nothing_untold(tmp_path):
     for trial in runs + installs:
         check_what_is_left_is_told_and_goes(trial)
     assert {trial["stands"] for trial in runs} == {0, 1}
-    check_each_instant_was_among_them(runs, most="")
-    check_each_instant_was_among_them(installs, most=ALL_PARTS)
+    check_each_instant_was_among_them(runs, CONSTANT, most="")
+    check_each_instant_was_among_them(installs, FOLLOWED, most=FOLLOWED[-1])
     assert files["held.before"] == files["held.run"] == files["held.install"] == b"0 0 0 0\n"
+    check_who_may_set_a_rate(files)

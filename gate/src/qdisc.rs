@@ -36,6 +36,9 @@ mod with_bpf {
         memory, print, write_whole,
     };
 
+    /// How far ahead the start of rates may lie, ns: a day.
+    const MOST_AHEAD_NS: u64 = 86_400_000_000_000;
+
     pub fn run(command: &QdiscCommand) -> Result<(), Failure> {
         match command {
             QdiscCommand::Compile(options) => save(options),
@@ -111,15 +114,18 @@ mod with_bpf {
             Failure("the link's rate is constant: there is nothing to follow".into())
         })?;
         let kind = QdiscKind::named(&options.kind)?;
-        let start_ns = match options.start {
-            Some(start_ns) => start_ns,
-            None => clock_ns()?,
-        };
+        let now_ns = clock_ns()?;
+        let start_ns = options.start.unwrap_or(now_ns);
+        if start_ns.saturating_sub(now_ns) > MOST_AHEAD_NS {
+            return Err(Failure(format!(
+                "--start {start_ns} must be at most a day ahead: CLOCK_MONOTONIC is at {now_ns} ns"
+            )));
+        }
         let mut next_ns = Some(0);
         while let Some(due_ns) = next_ns {
             let now_ns = clock_ns()?;
             thread::sleep(Duration::from_nanos(
-                (start_ns + due_ns).saturating_sub(now_ns),
+                start_ns.saturating_add(due_ns).saturating_sub(now_ns),
             ));
             kind.set_rate(service.rate_bps(due_ns, link.rate_bps))?;
             next_ns = service.next_change_ns(due_ns);

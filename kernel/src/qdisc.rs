@@ -29,7 +29,8 @@ pub const KINDS: &str = "/sys/fs/bpf/sluice";
 /// the pinned BPF link that registers it.
 const OWNER: &str = "owner";
 const LINK: &str = "link";
-/// Its settings, and the number that changes with them.
+/// Its settings, and the number that changes with them; only of a kind that stays and whose rate
+/// varies: nobody else may write them.
 const PARAMS: &str = "params";
 const EDITION: &str = "edition";
 /// `id` of Linux's `struct Qdisc_ops`, with a zero at its end.
@@ -154,11 +155,16 @@ impl QdiscKind {
             let pinned = self.folder.join(format!("marks{number}"));
             link.pin(pinned).map_err(lost)?;
         }
+        let is_followed = fixed.stays && fixed.varies;
         for mut map in loaded.maps_mut() {
             match map.name().to_str() {
                 Some(".data.instances") => map.pin(self.folder.join("instances")).map_err(lost)?,
-                Some(".data.params") => map.pin(self.folder.join(PARAMS)).map_err(lost)?,
-                Some(".data.edition") => map.pin(self.folder.join(EDITION)).map_err(lost)?,
+                Some(".data.params") if is_followed => {
+                    map.pin(self.folder.join(PARAMS)).map_err(lost)?;
+                }
+                Some(".data.edition") if is_followed => {
+                    map.pin(self.folder.join(EDITION)).map_err(lost)?;
+                }
                 Some("happenings") if fixed.log_bytes > 0 => {
                     map.pin(self.folder.join("log")).map_err(lost)?;
                 }
@@ -228,8 +234,9 @@ impl QdiscKind {
     /// Sets the rate of all instances, bits/s; everything else stays.
     ///
     /// # Errors
-    /// If the kernel has no such kind.
+    /// If the kernel has no such kind, if a process owns it, or if its rate is constant.
     pub fn set_rate(&self, rate_bps: u64) -> Result<(), KernelError> {
+        self.check_followed()?;
         let [params, edition] = [PARAMS, EDITION].map(|name| self.pinned(name));
         let (params, edition) = (params?, edition?);
         let mut settings = value_of(&params)?;
@@ -237,11 +244,31 @@ impl QdiscKind {
         settings[..8].copy_from_slice(&rate_bps.max(1).to_ne_bytes());
         let before = u64::from_ne_bytes(value_of(&edition)?.try_into().expect("eight bytes"));
         let set = |map: &MapHandle, value: &[u8]| map.update(&[0; 4], value, MapFlags::ANY);
-        // odd while the settings are being written: reload.bpf.h
-        set(&edition, &(before + 1).to_ne_bytes())
+        // odd while the settings are being written: reload.bpf.h; and before, if the one who
+        // wrote them last was killed
+        let odd = before | 1;
+        set(&edition, &odd.to_ne_bytes())
             .and_then(|()| set(&params, &settings))
-            .and_then(|()| set(&edition, &(before + 2).to_ne_bytes()))
+            .and_then(|()| set(&edition, &(odd + 1).to_ne_bytes()))
             .map_err(lost)
+    }
+
+    /// Checks that its rate may be set from outside.
+    fn check_followed(&self) -> Result<(), KernelError> {
+        if let Owner::Process(process) = self.owner() {
+            return Err(KernelError::Missing(format!(
+                "{}: process {process} owns this kind and sets its rate: follow one of sluiced qdisc \
+                 install",
+                self.name()
+            )));
+        }
+        if self.folder.exists() && !self.folder.join(EDITION).exists() {
+            return Err(KernelError::Missing(format!(
+                "{}: its rate is constant: install it with the rates that it is to follow",
+                self.name()
+            )));
+        }
+        Ok(())
     }
 
     fn pinned(&self, name: &str) -> Result<MapHandle, KernelError> {
