@@ -28,8 +28,8 @@
  *   burst allowance        used up by each update        by the time between two departures
  *   high delays            -                             above 250 ms, p grows by 0.02 more
  *   decay                  to 98 %, without delay        to 63/64, without delay and queue
- *   up to twice the mean   no drop                       no drop, but at exactly twice
- *   packet waits
+ *   a short queue          up to twice the mean packet:  below twice the link's largest packet,
+ *                          no drop                       in FQ-PIE in each lane: no drop
  *   a packet that is       starts the sum of             does not, if the sum was 8.5
  *   marked                 probabilities anew
  *
@@ -67,9 +67,11 @@ enum pie_spacing { PIE_INDEPENDENT, PIE_DERANDOMISED };
 	  "bytes whose departure measures the rate once", "RFC 8033, sec. 5.2")           \
 	P(spacing, CHOICE(independent|derandomised), PIE_DERANDOMISED, 0, 1, "",          \
 	  "how drops are spaced", "RFC 8033, sec. 5.4")                                   \
-	P(mean_packet_bytes, BYTES, 1000, 1, 65535, "",                                   \
+	P(mean_packet_bytes, BYTES, 1000, 1, 65535, "like=rfc",                           \
 	  "up to twice this may wait without drops",                                      \
 	  "RFC 8033, sec. 4.1, without a value; ns-3: 1000")                             \
+	P(mtu_bytes, BYTES, 1514, 1, 65535, "like=linux",                                 \
+	  "less than twice this may wait without drops", "Linux: psched_mtu()")           \
 	P(like, CHOICE(rfc|linux), PIE_RFC, 0, 1, "",                                     \
 	  "whose rules", "RFC 8033; Linux, sch_pie.c, with delay=timestamps")
 
@@ -112,7 +114,9 @@ static inline u32 pie_configure(const struct pie_params *p, struct pie_config *c
 	config->dq_threshold = p->dq_threshold;
 	config->max_burst_ns = (u64)p->max_burst;
 	config->t_update_ns = (u64)p->t_update;
-	config->least_bytes = 2 * (u64)p->mean_packet_bytes;
+	/* linux: a queue of exactly two packets may be judged */
+	config->least_bytes = p->like == PIE_LINUX ? 2 * (u64)p->mtu_bytes - 1
+						   : 2 * (u64)p->mean_packet_bytes;
 	config->by_timestamps = p->delay == PIE_TIMESTAMPS;
 	config->derandomised = p->spacing == PIE_DERANDOMISED;
 	config->like_linux = p->like == PIE_LINUX;
@@ -285,7 +289,7 @@ static inline u32 pie_spares(const struct pie_state *state, const struct pie_con
 {
 	return state->burst_ns < config->max_burst_ns ||
 	       (state->delay < config->target >> 1 && state->p < PIE_ONE / 5) ||
-	       view->queue_bytes + config->like_linux <= config->least_bytes;
+	       view->queue_bytes <= config->least_bytes;
 }
 
 static inline enum aqm_verdict pie_arrive(struct pie_state *state,

@@ -95,6 +95,8 @@ const VARIANTS: [Variant; 12] = [
             ("like", "linux"),
             ("delay", "timestamps"),
             ("mark_ecnth", "0.3"),
+            // a queue of 30 small packets has to be worth a drop
+            ("mtu_bytes", "1000"),
         ],
     ),
     ("codel_newton", "codel", &[("sqrt", "newton")]),

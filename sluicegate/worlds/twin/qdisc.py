@@ -44,11 +44,11 @@ _FIXED: Mapping[str, Mapping[str, Value]] = {
         "spacing": "uniformised",
         "idle_decay": True,
     },
-    "pie": {"max_burst": 0.15, "mark_ecnth": 0.1},
+    # an Ethernet's largest packet
+    "pie": {"max_burst": 0.15, "mark_ecnth": 0.1, "mtu_bytes": 1514},
     "codel": {},
     "choke": {},
     "sfb": {},
-    # an Ethernet's largest packet
     "cake": {"queues": 1024, "mtu_bytes": 1514},
     "drop_tail": {},
     "dualpi2": {"like": "linux", "order": "weighted"},
