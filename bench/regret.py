@@ -37,6 +37,8 @@ _SLOTS, _RUNS = 500_000, 8
 _LIMIT, _DEADLINE = 40, 10
 _CLASSES = Classes(share=0.3, weight=3)
 _RED = {"min_th": 2, "max_th": 8, "w": 0.07}
+# no source sets a codepoint: all packets are of the level `others`, the third
+_LEVEL = {"min_th_3": 2, "max_th_3": 8, "max_p_3": 0.5, "w": 0.07}
 # by name; others have their defaults. All aim at a queue of about 4 packets
 _PARAMS: dict[str, dict[str, Any]] = {
     "red": {**_RED, "max_p": 0.5},
@@ -54,6 +56,10 @@ _PARAMS: dict[str, dict[str, Any]] = {
     "lred": {"q_ref": 4},
     "pie": {"target": 0.005},
     "pi2": {"target": 0.005},
+    "sfb": {"bin_size": 4, "bin_max": 5},
+    "gred": _LEVEL,
+    "rio": _LEVEL,
+    "wred": _LEVEL,
     "step": {"of": "packets", "threshold_packets": 4},
 }
 _GEOMETRIC = {
