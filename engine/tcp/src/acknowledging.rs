@@ -172,20 +172,30 @@ impl Sender {
         });
     }
 
-    /// Reads accurate feedback: how many packets were newly marked. What was acknowledged
-    /// selectively before is not newly acknowledged. Returns the ACK as one that echoes marks, if
-    /// the congestion control does not answer their number.
+    /// Reads accurate feedback: how many packets were newly marked. Returns the ACK as one that
+    /// echoes marks, if the congestion control does not answer their number.
     pub(crate) fn read_count(&mut self, config: &Config, ack: &Ack) -> Ack {
-        let mut marks = 0;
-        if ack.next >= self.una {
-            let known = self.rack.as_ref().map_or(0, |rack| rack.flight.sacked());
-            let acked = (ack.next - self.una).saturating_sub(known);
-            marks = self.congestion.read_counter(ack.ace, acked);
-        }
+        let acked = self.newly_acknowledged(config, ack);
+        let is_latest = ack.next > self.una;
+        let marks = self.congestion.read_counter(ack.ace, acked, is_latest);
         self.congestion.marks_read(marks);
         Ack {
             ece: marks > 0 && !config.congestion_control.answers_marks(),
             ..*ack
+        }
+    }
+
+    /// Returns how many packets an ACK newly acknowledges, selectively or not. Without selective
+    /// acknowledgements each duplicate ACK is for one.
+    pub(crate) fn newly_acknowledged(&self, config: &Config, ack: &Ack) -> u32 {
+        match (&self.rack, ack.next.checked_sub(self.una)) {
+            (_, None) => 0,
+            (Some(rack), _) => rack.unknown(ack),
+            (_, _) if config.variant.uses_sack() => {
+                self.scoreboard.unknown(self.una, self.max, ack)
+            }
+            (_, Some(0)) => 1,
+            (_, Some(acked)) => acked.saturating_sub(self.duplicates).max(1),
         }
     }
 

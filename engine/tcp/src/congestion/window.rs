@@ -118,11 +118,11 @@ impl Congestion {
         self.window.more.as_mut().map(|more| &mut more.pacer)
     }
 
-    /// Takes the counter of an ACK that newly acknowledges `acked` packets. Returns how many marks
-    /// it adds.
-    pub fn read_counter(&mut self, ace: u8, acked: u32) -> u32 {
+    /// Takes the counter of an ACK that newly acknowledges `acked` packets; `is_latest` if none that
+    /// was sent later came before. Returns how many marks it adds.
+    pub fn read_counter(&mut self, ace: u8, acked: u32, is_latest: bool) -> u32 {
         let more = self.window.more.as_mut();
-        more.map_or(0, |more| more.counter.read(ace, acked))
+        more.map_or(0, |more| more.counter.read(ace, acked, is_latest))
     }
 
     /// Keeps the number of marks that the present ACK adds.

@@ -120,6 +120,22 @@ impl Flight {
         Some((packet, packet.fate != Fate::Sacked))
     }
 
+    /// Returns how many packets before `next` are not known to have arrived.
+    #[inline]
+    pub fn unknown_before(&self, next: u32) -> u32 {
+        let packets = self.packets.iter();
+        let before = packets.take_while(|packet| packet.seq < next);
+        before.filter(|packet| packet.fate != Fate::Sacked).count() as u32
+    }
+
+    /// True if a packet is in flight and not known to have arrived.
+    pub fn is_unknown(&self, seq: u32) -> bool {
+        let first = self.packets.front().map(|packet| packet.seq);
+        let place = first.and_then(|first| seq.checked_sub(first));
+        let packet = place.and_then(|place| self.packets.get(place as usize));
+        packet.is_some_and(|packet| packet.fate != Fate::Sacked)
+    }
+
     /// Notes that a packet arrived out of order; returns it if that is news.
     pub fn sack(&mut self, seq: u32) -> Option<Packet> {
         let place = seq.checked_sub(self.packets.front()?.seq)?;

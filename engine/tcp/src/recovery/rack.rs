@@ -43,6 +43,23 @@ pub(crate) struct Rack {
     deliveries: Option<Box<Deliveries>>,
 }
 
+/// The packets of a block that are in none of others.
+fn outside(block: Block, others: &[Block; 3]) -> impl Iterator<Item = u32> + '_ {
+    let mut seq = block.start;
+    std::iter::from_fn(move || {
+        while let Some(other) = others
+            .iter()
+            .find(|other| (other.start..other.end).contains(&seq))
+        {
+            seq = other.end;
+        }
+        (seq < block.end).then(|| {
+            seq += 1;
+            seq - 1
+        })
+    })
+}
+
 /// What an ACK reported.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arrivals {
@@ -152,20 +169,22 @@ impl Rack {
         let known = std::mem::replace(&mut self.known, ack.sack);
         let mut blocks = ack.sack;
         blocks.sort_unstable_by_key(|block| block.start);
-        for block in blocks {
-            let mut seq = block.start;
-            while seq < block.end {
-                let within = |other: &&Block| (other.start..other.end).contains(&seq);
-                if let Some(other) = known.iter().find(within) {
-                    seq = other.end;
-                    continue;
-                }
-                if let Some(packet) = self.flight.sack(seq) {
-                    take(self, packet);
-                }
-                seq += 1;
+        for seq in blocks.into_iter().flat_map(|block| outside(block, &known)) {
+            if let Some(packet) = self.flight.sack(seq) {
+                take(self, packet);
             }
         }
+    }
+
+    /// Returns how many packets an ACK reports that were not known to have arrived.
+    pub fn unknown(&self, ack: &Ack) -> u32 {
+        let mut packets = self.flight.unknown_before(ack.next);
+        if !ack.sack[0].is_empty() {
+            let blocks = ack.sack.into_iter();
+            let reported = blocks.flat_map(|block| outside(block, &self.known));
+            packets += reported.filter(|seq| self.flight.is_unknown(*seq)).count() as u32;
+        }
+        packets
     }
 
     /// Processes a packet that arrived; `highest` is the highest one that arrived before this ACK.

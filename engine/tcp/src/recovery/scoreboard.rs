@@ -110,6 +110,15 @@ impl Scoreboard {
         self.unsacked(self.lost_below().max(una), max) + self.unsacked(una, self.retransmitted)
     }
 
+    /// Returns how many packets an ACK reports that were not known to have arrived.
+    pub fn unknown(&self, una: u32, max: u32, ack: &Ack) -> u32 {
+        let out_of_order = ack
+            .sack
+            .iter()
+            .map(|block| self.unsacked(block.start.max(ack.next), block.end.min(max)));
+        self.unsacked(una, ack.next) + out_of_order.sum::<u32>()
+    }
+
     fn unsacked(&self, from: u32, to: u32) -> u32 {
         let within = |block: &Block| block.end.min(to).saturating_sub(block.start.max(from));
         to.saturating_sub(from) - self.sacked.iter().map(within).sum::<u32>()
