@@ -1,8 +1,11 @@
 """`sluice reproduce l4s`, with small tables of the published form: their figures are made up."""
 
+import math
+from dataclasses import replace
+
 import pytest
 
-from sluicegate import papers
+from sluicegate import network, papers
 from sluicegate.errors import SluiceError
 from sluicegate.papers.comparison import Row
 from sluicegate.papers.l4s import l4s_bursts, l4s_tests, l4steam, pam2025
@@ -149,6 +152,18 @@ def test_a_published_case_is_run_and_judged(folder, tmp_path, monkeypatch):
     assert found.rows[0].measured == pytest.approx(20 * 1448 / 1514, rel=0.1)
     assert [found.rows[place].verdict for place in (0, 3)] == ["agrees", "differs"]
     assert found.summary()["rows"][0]["verdict"] == "agrees"
+
+
+def test_times_of_a_class_of_which_nothing_came_through_are_no_numbers_and_differ(folder):
+    # Prague beside 12 times the link's rate in its own queue
+    loads = {"load": "UDP_ECT1", "load_each_mbit": "1200M", "prague_mbit": "0", "cubic_mbit": "0"}
+    row = OVERLOAD | loads | {"qdelay_prague_mean_ms": "9"}
+    (case,) = l4steam.overload(folder(l4steam.OVERLOAD, row))
+    (wait,) = (each for each in case.figures if each.quantity == "Prague, wait, ms")
+    scenario = replace(case.scenario, duration_s=9.0, replications=1)
+    found = wait.of(network.simulate(scenario))
+    assert math.isnan(found.value)
+    assert Row("case", "wait", 9.0, found.value, None, bar=1.0).verdict == "differs"
 
 
 def test_a_row_agrees_up_to_its_bar():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -187,7 +188,7 @@ def round_trip(label: str, rtt_s: float) -> Of:
     """Mean round-trip time of a class, ms: there is no queue on the way back."""
 
     def of(record: NetworkRecord) -> Measure:
-        there = record[f"{label}.one_way_delay_mean"].times(1e3)
+        there = _ms(record, f"{label}.one_way_delay_mean")
         return replace(there, value=there.value + 1e3 * rtt_s / 2)
 
     return of
@@ -195,4 +196,11 @@ def round_trip(label: str, rtt_s: float) -> Of:
 
 def waiting(label: str, which: str) -> Of:
     """Time that packets of a class wait, ms; `which` is `mean`, or a quantile such as `p99`."""
-    return lambda record: record[f"{label}.sojourn_{which}"].times(1e3)
+    return lambda record: _ms(record, f"{label}.sojourn_{which}")
+
+
+def _ms(record: NetworkRecord, name: str) -> Measure:
+    """A time of a class, ms; NaN if none of its packets came through, as in an overload."""
+    if name not in record.measures:
+        return Measure(math.nan, None, "ms")
+    return record[name].times(1e3)
