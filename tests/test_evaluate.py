@@ -17,7 +17,7 @@ from sluicegate.evaluate.requirements import REQUIREMENTS, state
 from sluicegate.evaluate.run import WORLDS, known
 from sluicegate.evaluate.suite import L4S, RFC7928, case_named
 from sluicegate.evaluate.verdict import compared, together
-from sluicegate.evaluate.words import case_lines
+from sluicegate.evaluate.words import case_lines, labelled
 from sluicegate.testbed.check import missing, needs
 
 DROP_TAIL, CODEL = sg.Discipline(aqm="drop_tail"), sg.Discipline(aqm="codel")
@@ -119,7 +119,7 @@ def test_replications_differ_and_disciplines_see_the_same():
 
 
 def test_scenarios_of_l4s_are_those_of_their_tables():
-    assert L4S.sections == ["S1", "S2", "S6", "overload"]
+    assert L4S.sections == ["S1", "S2", "S6", "overload", "calls"]
     assert L4S.profile == "l4s"
     names = [case.name for case in [*CASES, *L4S.cases]]
     assert len(set(names)) == len(names)
@@ -134,6 +134,29 @@ def test_scenarios_of_l4s_are_those_of_their_tables():
     assert scenario.disciplines[0].ecn
     with pytest.raises(SluiceError, match=r"sections = 6.2: L4S has no scenario there; .* S1, S2"):
         L4S.chosen(["6.2"])
+
+
+def test_a_call_beside_a_download_has_its_rate_and_its_frames_from_an_aqm(tmp_path):
+    brief = replace(BRIEF, rate_bps=10e6, reverse_rate_bps=10e6, duration_s=12.0, warm_up_s=8.0)
+    given = {"suite": L4S, "profile": brief, "replications": 3, "workers": 1}
+    found = evaluate(["dualpi2"], tmp_path, sections=["calls"], **given)
+    case = case_named("l4s-calls-l4s-cubic")
+    (call, _) = case.scenario(brief, case.fitted(CODEL), 0, 1).flows
+    assert (call.max_rate_bps, call.ecn, call.ect1) == (2e6, True, True)
+    frame, picture, *_ = (
+        (each.measure, each.word) for each in found.compared(case, "dualpi2", "drop_tail")
+    )
+    # it waits for a part of 100 ms of buffer, and keeps its least rate there
+    assert (frame, picture) == (("call.frame_p99", "better"), ("call.quality", "better"))
+    values = [found.mean(case, name, "call.quality").value for name in ("drop_tail", "dualpi2")]
+    assert 2 * values[0] < values[1] <= 2e6
+    (told,) = case_lines(found, case, ["drop_tail"])
+    assert "p99 time of a frame of call (" in told
+    assert "rate of the picture of call (" in told
+    assert "Mb/s" in told
+    falls = case_named("l4s-calls-l4s-fall")
+    assert found.mean(falls, "dualpi2", "call.frame_p99").value > 0.01
+    assert labelled("call.stall_ratio") == "time in which the picture stood still of call (%)"
 
 
 @pytest.mark.slow

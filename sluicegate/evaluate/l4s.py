@@ -2,7 +2,7 @@
 
 P. Heist, J. Morton, github.com/heistp/l4s-tests at e21cd91a8fa7: S1 (round trips), S2 (bursts, a
 rate that falls), S6 (queues of RFC 3168). K. De Schepper et al., L4STeam/l4steam.github.io:
-overload. All AQMs mark; senders are those of Linux.
+overload. Ours: video calls that adapt their rate. All AQMs mark; senders are those of Linux.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from sluicegate.evaluate.choices import Choice
 from sluicegate.evaluate.profile import Profile
 from sluicegate.scenario import (
     Bursts,
+    CallFlows,
     CongestionControl,
     DatagramFlows,
     Discipline,
@@ -41,6 +42,9 @@ _SLOTS = LinkSettings(
 )
 # loads of datagrams as shares of the link
 _LOADS = (0.5, 1.0, 2.0)
+# greatest rate of a call, as a share of the link: twice what is left where the rate falls
+_CALL_SHARE = 0.2
+_OF_CALL = ("call.frame_p99", "call.quality", "call.stall_ratio")
 
 
 def _with_ecn(discipline: Discipline) -> Fitted | str:
@@ -183,6 +187,48 @@ def _loaded(p: Profile, share: float, *, ect1: bool) -> Sequence[Flows]:
     return [_tcp(p, "prague", "prague"), _tcp(p, "cubic", "cubic", 1, ecn=False), load]
 
 
+# ------------------------------------------------------------ calls
+
+
+def _call(p: Profile, *, l4s: bool) -> CallFlows:
+    return CallFlows(
+        label="call",
+        max_rate_bps=_CALL_SHARE * p.rate_bps,
+        ecn=l4s,
+        ect1=l4s,
+        source="client0",
+        sink="server0",
+        spread_s=p.rtt_s,
+    )
+
+
+def _asks(*, l4s: bool) -> str:
+    return "with L4S" if l4s else "without ECN"
+
+
+def _call_beside(control: CongestionControl, *, l4s: bool) -> Case:
+    return _case(
+        f"calls-{'l4s' if l4s else 'plain'}-{control}",
+        "calls",
+        f"a video call {_asks(l4s=l4s)} beside a download of {control}",
+        (*_OF_CALL, *_of(control)),
+        flows=lambda p: [_call(p, l4s=l4s), _tcp(p, control, control, 1)],
+        pairs=lambda _p: (1.0, 1.0),
+    )
+
+
+def _call_falls(*, l4s: bool) -> Case:
+    return _case(
+        f"calls-{'l4s' if l4s else 'plain'}-fall",
+        "calls",
+        f"a video call {_asks(l4s=l4s)}, and the rate falls to a tenth",
+        ("before.queueing_delay", "after.queueing_delay", *_OF_CALL),
+        flows=lambda p: [_call(p, l4s=l4s)],
+        rates=_fall,
+        phases=_before_and_after,
+    )
+
+
 L4S_CASES: list[Case] = [
     *_round_trips(),
     *_one_flow("prague"),
@@ -190,6 +236,8 @@ L4S_CASES: list[Case] = [
     *(_rfc3168("prague", second, ecn=ecn) for second in ("cubic", "reno") for ecn in (True, False)),
     *(_rfc3168("prague_2020", "cubic", ecn=ecn) for ecn in (True, False)),
     *(_overload(share, ect1=ect1) for ect1 in (False, True) for share in _LOADS),
+    *(_call_beside(control, l4s=l4s) for control in ("cubic", "prague") for l4s in (False, True)),
+    *(_call_falls(l4s=l4s) for l4s in (False, True)),
 ]
 
 L4S_CHOICES = [
@@ -218,5 +266,11 @@ L4S_CHOICES = [
         "overload",
         "rates of the load",
         "0.5, 1 and 2 times the link's, of Not-ECT and of ECT(1)",
+    ),
+    Choice(
+        "calls",
+        "the call",
+        "SCReAM, version 2: 30 frames a second, 0.15 Mbit/s to a fifth of the link's rate, one "
+        "direction; its picture freezes if no frame comes for 183 ms",
     ),
 ]

@@ -29,6 +29,7 @@ _OF_CLASS = (
     *("one_way_delay_mean", "one_way_delay_p50", "one_way_delay_p99"),
     *("delay_variation_p50", "delay_variation_p99", "jitter", "missing_ratio", "mos"),
     *("completion_mean", "completion_p50", "completion_p99", "slowdown_mean", "finished"),
+    *("frame_mean", "frame_p50", "frame_p99", "quality", "stall_ratio"),
 )
 
 

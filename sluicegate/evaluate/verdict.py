@@ -19,7 +19,11 @@ LEAST = 0.01
 # nor are smaller ones of a measure that is nearly 0: seconds, shares
 _LEAST_SECONDS = 0.1e-3
 # by the last part of the name; of all others less is better
-_MORE_IS_BETTER = ("goodput_bps", "goodput_fairness", "utilization", "mos", "throughput_bps")
+_MORE_IS_BETTER = (
+    *("goodput_bps", "goodput_fairness", "utilization", "throughput_bps"),
+    *("mos", "quality"),
+)
+_TIMES = ("delay", "jitter", "sojourn", "completion", "frame")
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class Comparison:
 def is_time(measure: str) -> bool:
     """Whether a measure is a time, s."""
     last = measure.rpartition(".")[2]
-    return any(part in last for part in ("delay", "jitter", "sojourn", "completion"))
+    return any(part in last for part in _TIMES)
 
 
 def more_is_better(measure: str) -> bool:

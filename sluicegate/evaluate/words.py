@@ -19,6 +19,11 @@ _HEADINGS = {
     "goodput_ratio": "goodput, second over first",
     "completion_mean": "completion time",
     "jitter": "jitter",
+    "frame_mean": "mean time of a frame",
+    "frame_p50": "p50 time of a frame",
+    "frame_p99": "p99 time of a frame",
+    "quality": "rate of the picture",
+    "stall_ratio": "time in which the picture stood still",
     "mos": "MOS",
     "loss_ratio": "lost",
     "utilization": "link busy",
@@ -26,7 +31,7 @@ _HEADINGS = {
     "sojourn_mean": "mean sojourn",
     "sojourn_p99": "p99 sojourn",
 }
-_SHARES = ("loss_ratio", "utilization", "mark_ratio", "missing_ratio")
+_SHARES = ("loss_ratio", "utilization", "mark_ratio", "missing_ratio", "stall_ratio")
 
 
 def heading(measure: str) -> str:
@@ -41,7 +46,7 @@ def unit(measure: str) -> tuple[float, str]:
     name = measure.rpartition(".")[2]
     if is_time(measure):
         return 1000.0, "ms"
-    if name.endswith("_bps"):
+    if name.endswith("_bps") or name == "quality":
         return 1e-6, "Mb/s"
     return (100.0, "%") if name in _SHARES else (1.0, "")
 
