@@ -48,7 +48,7 @@ def evaluate(
         typer.Option(
             "--l4s",
             help="The scenarios of L4S in place of those of RFC 7928: round trips, bursts, queues "
-            "of RFC 3168, overload. Each AQM marks.",
+            "of RFC 3168, overload, video calls. Each AQM marks.",
         ),
     ] = False,
     profile: Annotated[
