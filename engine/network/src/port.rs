@@ -242,10 +242,8 @@ impl Port {
         (self.busy, self.next) = (true, end);
         let delay_ns = around.links.clock.ns(end) - since_ns;
         let sojourn_ns = now_ns - since_ns;
-        if BY_CLASS {
-            self.tally.classes[class].sojourn.add(sojourn_ns);
-        }
-        self.tally.send(class, sojourn_ns, delay_ns, &packet);
+        self.tally
+            .send::<BY_CLASS>(class, sojourn_ns, delay_ns, &packet);
     }
 
     /// Sets the port's event if it must be earlier. One that is too early does no harm: it is set

@@ -96,7 +96,16 @@ impl Tally {
     /// Counts a packet that is sent. Its transmission starts `sojourn_ns` and ends `delay_ns` after
     /// its arrival.
     #[inline(always)]
-    pub(crate) fn send(&mut self, class: usize, sojourn_ns: u64, delay_ns: u64, packet: &Packet) {
+    pub(crate) fn send<const BY_CLASS: bool>(
+        &mut self,
+        class: usize,
+        sojourn_ns: u64,
+        delay_ns: u64,
+        packet: &Packet,
+    ) {
+        if BY_CLASS {
+            self.classes[class].sojourn.add(sojourn_ns);
+        }
         self.sojourn.add(sojourn_ns);
         let cell = self.cell(class, packet);
         cell.sent += 1;
