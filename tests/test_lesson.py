@@ -209,6 +209,8 @@ def test_wrong_words_on_the_command_line_are_told(
     kept, above = tmp_path / "kept", tmp_path / "above.toml"
     kept.mkdir()
     (kept / "answers.toml").write_text('lesson = "red"\nstudent = 17')
+    long = tmp_path / "long.toml"
+    long.write_text(f'lesson = "red"\nstudent = 0x{"f" * 5000}')
     true = tmp_path / "true.toml"
     true.write_text('lesson = "red"\nstudent = true')
     above.write_text('lesson = "red"\nloss_times = 4')
@@ -216,7 +218,9 @@ def test_wrong_words_on_the_command_line_are_told(
         (["tcp"], 2, "tcp is no lesson; there are bufferbloat, red, l4s"),
         (["red", "--grade", str(bad), "--answers"], 2, "--grade writes no page"),
         (["red", "--csv", "marks.csv"], 2, "--csv needs --grade"),
-        (["red", "--world", "moon"], 2, "--world moon must be one of network, gate"),
+        (["red", "--world", "moon"], 1, "world = moon must be one of network, gate"),
+        (["l4s", "--world", "gate"], 1, "world = gate must be one of network for the lesson l4s"),
+        (["red", "--grade", str(long)], 1, "is not a file of answers: Exceeds the limit"),
         (["red", "--world", "gate", "--grade", str(bad)], 2, "--grade takes --world network"),
         (["red", "--student", "3", "--out", str(kept)], 1, "answers variant of student 17, not"),
         (["red", "--student", "3", "--grade", str(kept / "answers.toml")], 1, "of student 17, not"),

@@ -90,6 +90,8 @@ def lesson_of(path: Path) -> object:
 def _read(path: Path) -> dict[str, object]:
     try:
         read = tomllib.loads(path.read_text(encoding="utf-8"))
+        # a hexadecimal number may be too long for every message
+        repr(read)
     except (ValueError, RecursionError) as error:
         raise SluiceError(f"{path} is not a file of answers: {error}") from None
     if unknown := [name for name in read if name not in _KEYS]:
