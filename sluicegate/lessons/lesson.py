@@ -136,7 +136,7 @@ class Worked:
         """The runs as scenario files: names, such as `reno-20-packets.toml`, and texts."""
         return {
             f"{re.sub('[^a-z0-9.]+', '-', label.lower())}.toml": scenario_text(run.table())
-            for label, run in self.lesson.runs(self.values).items()
+            for label, run in _runs(self.lesson, self.values, self.world).items()
         }
 
     def figures(self) -> list[Drawn]:
@@ -147,6 +147,13 @@ class Worked:
         from sluicegate.lessons.page import lesson_page  # it imports this module
 
         return lesson_page(self).cell()
+
+
+def _runs(lesson: Lesson, values: Values, world: str) -> Mapping[str, NetworkScenario]:
+    runs = lesson.runs(values)
+    if world == GATE:
+        return {label: run.replace(replications=_REAL_REPLICATIONS) for label, run in runs.items()}
+    return runs
 
 
 def whose(student: int | None) -> str:
@@ -183,11 +190,7 @@ def work(
         known = ", ".join(lesson.worlds)
         raise SluiceError(f"world = {world} must be one of {known} for the lesson {lesson.name}")
     values = lesson.variant(student)
-    runs = lesson.runs(values)
-    if world == GATE:
-        runs = {
-            label: each.replace(replications=_REAL_REPLICATIONS) for label, each in runs.items()
-        }
+    runs = _runs(lesson, values, world)
     place = world_class(world)()
     for each in runs.values():
         place.check(each, each.disciplines[0])

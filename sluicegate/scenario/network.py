@@ -150,7 +150,7 @@ class SingleRate(Table):
         cbs_bytes: Committed burst size: what is green at once after a pause. [bytes; 0 to 1e+12]
         ebs_bytes: Excess burst size: what is yellow at once. Its tokens are those that the first
             has no room for. [bytes; 0 to 1e+12]
-        aware: Whether packets keep the precedence that they have, or get a higher one
+        colour_aware: Whether packets keep the precedence that they have, or get a higher one
             (colour-aware). [default False]
     """
 
@@ -158,7 +158,7 @@ class SingleRate(Table):
     cir_bps: float
     cbs_bytes: float
     ebs_bytes: float
-    aware: bool = False
+    colour_aware: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +170,7 @@ class TwoRate(Table):
         cbs_bytes: Committed burst size: what is green at once after a pause. [bytes; 1 to 1e+12]
         pir_bps: Peak information rate. [bits/s; 1,000 to 1e+14]
         pbs_bytes: Peak burst size: what is not red at once after a pause. [bytes; 1 to 1e+12]
-        aware: Whether packets keep the precedence that they have, or get a higher one
+        colour_aware: Whether packets keep the precedence that they have, or get a higher one
             (colour-aware). [default False]
     """
 
@@ -179,7 +179,7 @@ class TwoRate(Table):
     cbs_bytes: float
     pir_bps: float
     pbs_bytes: float
-    aware: bool = False
+    colour_aware: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

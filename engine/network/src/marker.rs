@@ -39,7 +39,7 @@ pub struct Marker {
     /// The meter.
     pub meter: Meter,
     /// True if packets keep the precedence that they come with, or get a higher one (colour-aware).
-    pub aware: bool,
+    pub colour_aware: bool,
 }
 
 /// Tokens of a byte: a bit's share of a second, in ns.
@@ -114,7 +114,7 @@ impl Running {
     /// Returns the colour of a packet, which comes with one.
     fn colour(&mut self, now_ns: u64, bytes: u32, came: Colour) -> Colour {
         self.fill(now_ns);
-        let before = if self.of.aware { came } else { GREEN };
+        let before = if self.of.colour_aware { came } else { GREEN };
         let needs = u128::from(bytes) * BYTE;
         let [first, second] = &mut self.tokens;
         match self.of.meter {
@@ -208,7 +208,7 @@ mod tests {
                 cbs_bytes: 1500,
                 ebs_bytes: 1000,
             },
-            aware,
+            colour_aware: aware,
         })
     }
 
@@ -220,7 +220,7 @@ mod tests {
                 pir_bps: 3 * CIR_BPS,
                 pbs_bytes: 2000,
             },
-            aware,
+            colour_aware: aware,
         })
     }
 

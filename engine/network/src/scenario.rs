@@ -137,7 +137,7 @@ fn marker(given: &given::Marker) -> Marker {
                 cbs_bytes: of.cbs_bytes as u64,
                 ebs_bytes: of.ebs_bytes as u64,
             },
-            aware: of.aware,
+            colour_aware: of.colour_aware,
         },
         given::Marker::TwoRate(of) => Marker {
             meter: Meter::TwoRate {
@@ -146,7 +146,7 @@ fn marker(given: &given::Marker) -> Marker {
                 pir_bps: of.pir_bps as u64,
                 pbs_bytes: of.pbs_bytes as u64,
             },
-            aware: of.aware,
+            colour_aware: of.colour_aware,
         },
     }
 }

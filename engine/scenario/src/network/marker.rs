@@ -21,7 +21,7 @@ table! {
         /// room for.
         ebs_bytes: f64, BURST;
         /// Whether packets keep the precedence that they have, or get a higher one (colour-aware).
-        aware: bool = false;
+        colour_aware: bool = false;
     }
 }
 
@@ -45,7 +45,7 @@ table! {
         /// Peak burst size: what is not red at once after a pause.
         pbs_bytes: f64, at_least(1.0).at_most(1e12).unit("bytes");
         /// Whether packets keep the precedence that they have, or get a higher one (colour-aware).
-        aware: bool = false;
+        colour_aware: bool = false;
     }
 }
 
