@@ -42,6 +42,7 @@ BUSY = {
     "pi2": "target=0.001,t_update=0.002,beta=40,mtu_bytes=100",
     "dualpi2": "target=0.001,t_update=0.002,beta=40,mtu_bytes=100,classic_share=0.5",
     "cobalt": "target=0.001,interval=0.01,mtu_bytes=100,p_inc=0.05",
+    "cake": "target=0.001,rtt=0.01,mtu_bytes=100",
 }
 
 
@@ -75,10 +76,17 @@ class Case:
         return f"lab/{name}.{self.scheduler}.o"
 
 
+# tins by weight and by rate, more flows than queues, hosts; slower than the link or not
+CAKES = [
+    "diffserv=diffserv8,isolation=flows,queues=8",
+    "diffserv=diffserv4,isolation=triple_isolate,rate_bps=8e6,overhead_bytes=38,framing=atm",
+    "diffserv=besteffort,isolation=dual_dsthost,rate_bps=12e6,ingress=true",
+]
 # with both likes and both schedulers, at a link of few packets
 COUPLED = [
     Case("dualpi2", "tail", ecn=True),
     Case("dualpi2", "front", ecn=True, more="like=rfc,order=shifted,shift=0.002"),
+    *(Case("cake", "front", ecn=True, more=more) for more in CAKES),
 ]
 FEW = [
     *COUPLED,

@@ -3,7 +3,8 @@
 //!
 //! `tests/test_lab_log.py` gets logs from the laboratory, and runs this with `SLUICE_LOGS`, a
 //! folder with pairs of files: `NAME.csv`, the output of `sluiced qdisc log`, and `NAME.link`, the
-//! discipline, rate, limit and limit in bytes, one line each.
+//! discipline, rate, limit and limit in bytes, one line each. In place of a discipline with classes of
+//! service, there is the name of a scenario in the folder.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -95,6 +96,8 @@ struct Engine {
     /// When the link is free again.
     busy_until_ns: Option<u64>,
     words: VecDeque<u64>,
+    /// Hashes of the hosts of the next arrival.
+    hosts: [u32; 2],
     /// Numbers of the waiting packets by queue, from the log.
     waiting: HashMap<usize, Vec<u32>>,
 }
@@ -108,6 +111,7 @@ impl Engine {
             heard: Heard::default(),
             busy_until_ns: None,
             words: VecDeque::new(),
+            hosts: [0; 2],
             waiting: HashMap::new(),
         }
     }
@@ -167,7 +171,7 @@ impl Engine {
             id: line.packet,
             bytes: line.view.packet_bytes,
             flow_hash: line.view.flow_hash,
-            hosts: [0, 0],
+            hosts: self.hosts,
             ecn: Ecn::from_bits(line.view.traffic_class),
             dscp: line.view.traffic_class >> 2,
             ..Held::default()
@@ -197,6 +201,9 @@ impl Engine {
         let mut random = || words.pop_front().expect("a word that the qdisc drew");
         let head = self.queue.depart(now_ns, &mut random, &mut &mut self.heard);
         assert!(self.words.is_empty(), "{line:?}");
+        let hold = behind.iter().find(|line| line.event == "hold");
+        let until_ns = hold.map(|hold| hold.view.idle_since_ns);
+        assert_eq!(self.queue.ready_ns(), until_ns, "{line:?}");
         let sent = behind.iter().find(|line| line.event == "send");
         assert_eq!(
             head.map(|head| head.packet.id),
@@ -226,6 +233,7 @@ fn check_pace(name: &str, lines: &[Line], rate_bps: u64) -> usize {
                 arrived.insert(line.packet, (now_ns, u64::from(line.view.packet_bytes)));
             }
             "ask" => has_dropped = false,
+            "hold" => free_ns = line.view.idle_since_ns,
             "depart" => has_dropped |= line.verdict == Some(Verdict::DropEarly),
             "send" => {
                 let (since_ns, bytes) = arrived[&line.packet];
@@ -241,6 +249,14 @@ fn check_pace(name: &str, lines: &[Line], rate_bps: u64) -> usize {
     late
 }
 
+/// True if the line is a call of an AQM.
+fn has_view(line: &Line) -> bool {
+    matches!(
+        line.event.as_str(),
+        "arrive" | "depart" | "tick" | "join" | "leave"
+    )
+}
+
 /// Counts of what was compared.
 #[derive(Debug, Default)]
 struct Compared {
@@ -248,6 +264,7 @@ struct Compared {
     decisions: usize,
     others: usize,
     sent: usize,
+    holds: usize,
 }
 
 fn compare(name: &str, lines: &[Line], settings: &Settings) -> Compared {
@@ -256,8 +273,10 @@ fn compare(name: &str, lines: &[Line], settings: &Settings) -> Compared {
     let mut engine = Engine::new(settings, begin_ns);
     let discipline = &settings.forward.under.discipline;
     let victim: Victim = discipline.victim(&settings.forward.buffer).into();
-    let wants_candidate = settings.forward.under.aqm.class().functions().candidate;
-    let is_start = |line: &Line| matches!(line.event.as_str(), "arrive" | "ask" | "salt");
+    let under = &settings.forward.under;
+    let aqm_of = |queue: usize| under.of_classes.get(queue).unwrap_or(&under.aqm);
+    let wants_candidate = |line: &Line| aqm_of(line.queue).class().functions().candidate;
+    let is_start = |line: &Line| matches!(line.event.as_str(), "arrive" | "ask" | "salt" | "hosts");
     let mut calls: HashMap<usize, Vec<(&str, &Line)>> = HashMap::new();
     let (mut lost, mut found) = (Vec::new(), Compared::default());
     for (place, line) in lines.iter().enumerate().skip(1) {
@@ -265,13 +284,15 @@ fn compare(name: &str, lines: &[Line], settings: &Settings) -> Compared {
         let end = behind.iter().position(is_start).unwrap_or(behind.len());
         match line.event.as_str() {
             "salt" => engine.words.push_back(line.view.random),
-            "arrive" => engine.arrive(line, &behind[..end], victim, wants_candidate),
+            "hosts" => engine.hosts = [line.view.source_hash, line.view.destination_hash],
+            "hold" => found.holds += 1,
+            "arrive" => engine.arrive(line, &behind[..end], victim, wants_candidate(line)),
             "ask" => engine.ask(line, &behind[..end]),
             "lost" => lost.push((line.packet, line.verdict.unwrap())),
             "send" => found.sent += 1,
             _ => {}
         }
-        if !matches!(line.event.as_str(), "salt" | "ask" | "lost" | "send") {
+        if has_view(line) {
             let of_queue = calls.entry(line.queue).or_default();
             of_queue.push((line.event.as_str(), line));
         }
@@ -319,8 +340,10 @@ fn a_qdisc_asks_and_does_what_the_engines_queue_does() {
         let [aqm, rate, limit, limit_bytes] = words[..] else {
             panic!("{}: {text}", path.display());
         };
+        let scenario = aqm.ends_with(".toml").then(|| path.with_file_name(aqm));
         let settings = Settings::read(&LinkOptions {
-            aqm: Some(aqm.into()),
+            aqm: scenario.is_none().then(|| aqm.into()),
+            scenario,
             rate: Some(rate.into()),
             limit: Some(limit.into()),
             limit_bytes: (!limit_bytes.is_empty()).then(|| limit_bytes.into()),
@@ -333,8 +356,8 @@ fn a_qdisc_asks_and_does_what_the_engines_queue_does() {
             let late = check_pace(&name, &lines, settings.forward.rate_bps);
             println!(
                 "{name}: {} calls alike, {} of them decisions, {} no admission; {} packets sent alike, \
-                 {late} of them late after a drop at departure",
-                found.calls, found.decisions, found.others, found.sent
+                 {late} of them late after a drop at departure; {} times held alike by a shaper",
+                found.calls, found.decisions, found.others, found.sent, found.holds
             );
         }
     }

@@ -232,6 +232,9 @@ static INLINE u32 classify(struct instance *instance, const struct waiting *arri
 	show(&view, instance, arrived);
 	view.ecn_capable = 0;	/* as in the engine: not yet known */
 	show_hosts(&view, skb);
+#ifdef WANTS_HOSTS
+	log(instance, HAPPENED_HOSTS, 0, 0, 0, 0, &view);
+#endif
 	if (OF_SCHEDULER(_wants_random)(&instance->several.state.own,
 					&instance->params.scheduler.own, &view)) {
 		view.random = draw_more(instance);

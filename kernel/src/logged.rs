@@ -15,8 +15,9 @@ pub fn log_columns() -> String {
 }
 
 /// Names of `enum happening`.
-const EVENTS: [&str; 10] = [
-    "arrive", "depart", "tick", "join", "leave", "salt", "ask", "lost", "send", "begin",
+const EVENTS: [&str; 12] = [
+    "arrive", "depart", "tick", "join", "leave", "salt", "ask", "lost", "send", "begin", "hosts",
+    "hold",
 ];
 
 /// An event: `struct happened`.

@@ -18,6 +18,8 @@ enum happening {
 	HAPPENED_LOSE,		/* `index`: where the packet waited */
 	HAPPENED_SEND,		/* the link sends the packet until `view.idle_since_ns` */
 	HAPPENED_BEGIN,		/* an interface begins to use the qdisc */
+	HAPPENED_HOSTS,		/* the next arrival is of the hosts of the view */
+	HAPPENED_HOLD,		/* a shaper holds all packets until `view.idle_since_ns` */
 };
 
 #ifdef LOGS

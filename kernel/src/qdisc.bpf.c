@@ -358,6 +358,7 @@ SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
 	} else if (ready_ns(instance)) {
 		/* until then the link has nothing to send: it is not late */
 		instance->free_ns = ready_ns(instance);
+		log_time(instance, HAPPENED_HOLD, 0, 0, 0, 0, now_ns, instance->free_ns);
 		ask_again(sch, instance, ready_ns(instance));
 	}
 	return skb;
