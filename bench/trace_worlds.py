@@ -1,9 +1,8 @@
 """A rate trace through the network world, the gate and the laboratory: queue and goodput.
 
 The trace is a table of steps with a period of 1 s: 10 Mb/s for half a second, 2 Mb/s for the other
-half. All three read the same file. The gate's daemon counts its times from its own start, which is
-before that of the flows; the means of whole periods do not depend on this. The gate is in real
-time and needs what it needs (root, nftables); the laboratory takes a minute of a core for each run.
+half. All three read the same file. The gate is in real time and needs what it needs (root,
+nftables); the laboratory takes a minute of a core for each run.
 The bar is 5 %, or what the intervals leave open.
 
     python bench/trace_worlds.py [REPLICATIONS]
@@ -13,22 +12,17 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from importlib import import_module
 from pathlib import Path
 
 import sluicegate as sg
 from sluicegate.estimate import Measure
 from sluicegate.worlds import Kernel
+from sluicegate.worlds.gate import measure
 from sluicegate.worlds.network import NetworkRecord
-
-# the package has a function of this name
-gate = import_module("sluicegate.worlds.gate.measure")
 
 _BAR = 0.05
 _RATES_BPS = (10e6, 2e6)
 _SECONDS, _WARM_UP_S, _REPLICATIONS = 11.0, 1.0, 4
-# the gate's daemon is older than its flows
-_MORE_S = 30
 _OF_NETWORK = 20
 
 
@@ -36,7 +30,7 @@ def trace() -> str:
     """Half a second at each rate, again and again."""
     rows = [
         f"{second + half / 2},{rate_bps:.0f}"
-        for second in range(round(_SECONDS) + _MORE_S)
+        for second in range(round(_SECONDS))
         for half, rate_bps in enumerate(_RATES_BPS)
     ]
     return "\n".join(["time_s,rate_bps", *rows, ""])
@@ -74,7 +68,7 @@ def records(given: sg.network.NetworkScenario) -> dict[str, NetworkRecord]:
     return {
         "network": sg.network.simulate(given.replace(replications=_OF_NETWORK)),
         "laboratory": laboratory,
-        "gate": gate.measure(given, discipline),
+        "gate": measure(given, discipline),
     }
 
 
@@ -88,8 +82,6 @@ def main() -> None:
         "spread_s": 0.2,
         "tcp": {"like": "linux", "packet_bytes": 1500, "congestion_control": "cubic"},
     }
-    # it refuses rates because its daemon counts them from another time: no matter here
-    gate.refuse = lambda *_: None
     print(
         "| flows, AQM | measure | world | value | from network |\n| --- | --- | --- | ---: | ---: |"
     )

@@ -141,6 +141,31 @@ def test_a_flooded_link_sends_what_it_can_and_loses_the_rest():
     assert sent == pytest.approx(8000, rel=0.02 + stalled)
 
 
+@needs_gate
+def test_a_rate_that_varies_is_that_of_the_run_and_not_of_the_daemon():
+    """Half of 4 Mbit/s until 1 s, then twice of 1 Mbit/s, then nothing goes, then all."""
+    rate = steps((1, 1e6), (2, 0), (2.5, 8e6))
+    sent = {**POISSON, "rate_bps": 2e6, "gaps": "constant"}
+    given = scenario(sent, duration_s=4, warm_up_s=0, links={"left -> right": {"rate": rate}})
+    given = given.replace(queue={"limit": 1000})
+    record = measure(given, given.disciplines[0])
+    (port,) = record.ports
+    stalled = record.lateness["max_s"].max()
+    mbits = 8e-6 * port.rows("sent_bytes")[0].astype(float)
+
+    def between(since_s, until_s):
+        return np.diff(np.interp([since_s, until_s], port.times_s, mbits)).item()
+
+    assert between(0.0, 0.9) == pytest.approx(1.8, rel=0.03 + stalled)
+    assert between(1.1, 1.9) == pytest.approx(0.8, rel=0.03 + stalled)
+    assert between(2.1, 2.4) == pytest.approx(0)
+    # what waited then, 2 Mbit, goes with what comes
+    assert between(2.4, 3.1) == pytest.approx(3.2, rel=0.05 + stalled)
+    # of 4 s it sent half, all, none and 1/3, and then a quarter
+    assert record["utilization"].value == pytest.approx(0.53, abs=0.03 + stalled)
+    assert set(port.rows("rate_bps")[0].tolist()) == {4e6, 1e6, 1, 8e6}
+
+
 ON_OFF = {"on": {"kind": "exponential", "mean_s": 0.05},
           "off": {"kind": "exponential", "mean_s": 0.05}}  # fmt: skip
 KINDS = {
@@ -299,18 +324,23 @@ def test_the_command_measures_each_control_and_says_how_late_it_was(control, tmp
     assert utilization > 0.6 if control == "bbr" else utilization < 0.4, utilization
 
 
+def steps(*given):
+    """A rate in steps of time, s, and bits/s."""
+    return {
+        "kind": "steps",
+        "steps": [{"time_s": time_s, "rate_bps": rate_bps} for time_s, rate_bps in given],
+    }
+
+
 REFUSED = [
     (scenario(TCP, topology={"kind": "star"}), "topology.kind = star must be dumbbell"),
     (
-        scenario(
-            TCP,
-            links={
-                "left -> right": {
-                    "rate": {"kind": "steps", "steps": [{"time_s": 0, "rate_bps": 1e6}]}
-                }
-            },
-        ),
-        'links."left -> right".rate must be left out: sluiced follows a rate from its own start',
+        scenario(TCP, links={"left -> right": {"rate": {"kind": "lte"}}}),
+        'links."left -> right".rate: it must be steps, or a table in a file',
+    ),
+    (
+        scenario(TCP, links={"right -> left": {"rate": steps((0, 1e6))}}),
+        'links."right -> left".rate must be left out: the gate\'s only link is left -> right',
     ),
     (
         scenario(TCP, {**POISSON, "route": "reverse"}, topology=TWO_DELAYS),

@@ -35,8 +35,8 @@ from sluicegate.worlds.kernel.own import own
 from sluicegate.worlds.kernel.plan import Layer, lab_plan
 from sluicegate.worlds.kernel.refusals import _of_links
 from sluicegate.worlds.kernel.seen import LinkSeen, reasons_of
-from sluicegate.worlds.kernel.varying import rates
 from sluicegate.worlds.network import simulate
+from sluicegate.worlds.real.varying import rates
 from sluicegate.worlds.twin.qdisc import twin
 
 pytestmark = pytest.mark.slow
@@ -469,7 +469,7 @@ def test_rates_are_those_of_their_times_and_what_is_no_table_is_refused(tmp_path
     for refused in (rate, {"kind": "lte"}):
         links = {"left -> right": {"rate": refused}}
         told = "\n".join(_of_links(scenario(links=links), "the laboratory", ours=True))
-        assert told.startswith('links."left -> right".rate: a qdisc follows steps, or a table')
+        assert told.startswith('links."left -> right".rate: it must be steps, or a table')
     (told,) = _of_links(scenario(links=links), "the laboratory", ours=False)
     assert 'links."left -> right".rate must be left out' in told
 

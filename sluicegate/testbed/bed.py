@@ -18,7 +18,7 @@ from typing import Any
 
 from sluicegate.errors import SluiceError
 from sluicegate.testbed.host import main as main_of_host
-from sluicegate.testbed.job import FOLDER, HostJob, Job, Outcome, QdiscJob
+from sluicegate.testbed.job import FOLDER, HostJob, Job, Outcome, QdiscJob, RouterJob
 from sluicegate.testbed.links import add_link, command, forward, name_namespace
 from sluicegate.testbed.qdiscs import Qdiscs
 from sluicegate.testbed.router import Router, rules
@@ -110,6 +110,14 @@ def _start_ns(router: Router | Qdiscs | None, job: Job) -> int:
     soon_ns = time.monotonic_ns() + _SETTLE_NS
     if router is None:
         return soon_ns
+    if isinstance(job.router, RouterJob) and job.router.flows_start_s is not None:
+        start_ns = router.start_ns + round(job.router.flows_start_s * 1e9)
+        if start_ns < soon_ns:
+            raise SluiceError(
+                f"this machine is too busy: the flows must begin {job.router.flows_start_s:g} s "
+                "after the start of sluiced, and were not ready"
+            )
+        return start_ns
     every_ns = job.hosts[0].sample_ns
     if isinstance(job.router, QdiscJob):
         every_ns = job.router.sampling_ns

@@ -166,6 +166,7 @@ class RouterJob:
         reverse_delays_s: Propagation from the servers to each client.
         seed: Of its random streams.
         sample_s: Between two lines of what it counts.
+        flows_start_s: When the flows begin, from its start on; None: as soon as they can.
         ipv6: Whether it gets the packets of IPv6, in place of IPv4.
     """
 
@@ -176,6 +177,7 @@ class RouterJob:
     reverse_delays_s: Sequence[float]
     seed: int
     sample_s: float
+    flows_start_s: float | None
     ipv6: bool
 
 

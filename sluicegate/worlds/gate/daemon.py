@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 from sluicegate.daemon import program
 from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
 from sluicegate.testbed.job import RouterJob
 from sluicegate.worlds.real.alone import alone
+from sluicegate.worlds.real.varying import later, rates
+
+# the daemon follows a rate from its own start on: so long before the flows begin
+_HEAD_S = 5.0
 
 
 def daemon(
@@ -21,13 +27,17 @@ def daemon(
         each + topology.delay_s + topology.server_delay_s for each in topology.client_delays_s
     ]
     delay_s = min(ways_s)
+    # flows begin where a line of the daemon is due
+    head_s = scenario.sample_s * math.ceil(1 + _HEAD_S / scenario.sample_s)
+    varies = rates(scenario) is not None
     return RouterJob(
         program=found,
-        scenario=alone(scenario, discipline),
+        scenario=alone(later(scenario, head_s), discipline),
         rate_bps=topology.rate_bps,
         delay_s=delay_s,
         reverse_delays_s=[2 * way_s - delay_s for way_s in ways_s],
         seed=scenario.seed + replication,
         sample_s=scenario.sample_s,
+        flows_start_s=head_s if varies else None,
         ipv6=ipv6,
     )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate.worlds.real.outcome import PortSeries, Tally, Times, nearest
+from sluicegate.worlds.real.varying import Rates
 
 DIRECTIONS = ("forward", "reverse")
 
@@ -43,9 +44,19 @@ class Lines:
         pairs: For each of queue, sojourn and delay, and each line, the values in the time since the
             line before, with their counts, shape (K, 2); those of the queue with their ns.
         last: The last line.
+
+    Args:
+        text: The lines of all links.
+        link: Which link.
+        rates: How its rate varies; None: it does not.
+        start_ns: When the run started, of CLOCK_MONOTONIC.
     """
 
-    def __init__(self, text: str, link: str) -> None:
+    def __init__(
+        self, text: str, link: str, *, rates: Rates | None = None, start_ns: int = 0
+    ) -> None:
+        self._rates = rates
+        self._start_ns = start_ns
         rows: list[list[int]] = []
         levels: list[list[float | None]] = []
         self.pairs: dict[str, list[Pairs]] = {name: [] for name in _DISTRIBUTIONS}
@@ -97,7 +108,7 @@ class Lines:
 
         return Tally(
             duration=duration_ns,
-            idle=max(0, duration_ns - round(8 * grown("sent_bytes") / rate_bps * _NS_PER_S)),
+            idle=max(0, duration_ns - self._busy_ns(first, last, rate_bps)),
             queue=_counted(*pairs["queue"].T),
             arrivals=grown("arrivals"),
             verdicts=[0, early, forced, overflow, grown("marked"), both],
@@ -125,7 +136,21 @@ class Lines:
             sent_bytes=since("sent_bytes"),
             average=self.levels["average_queue"][at],
             probability=self.levels["drop_probability"][at],
+            rate_bps=np.empty(0, dtype=np.uint64)
+            if self._rates is None
+            else self._rates.at(times_ns - self._start_ns).astype(np.uint64),
         )
+
+    def _busy_ns(self, first: int, last: int, rate_bps: float) -> int:
+        """How long the link sent between two lines."""
+        bits = 8 * np.diff(self.counts["sent_bytes"][first : last + 1])
+        if self._rates is None:
+            return round(float(bits.sum()) / rate_bps * _NS_PER_S)
+        # what left between two lines left at the mean rate between them
+        clock_ns = self.counts["clock_ns"][first : last + 1] - self._start_ns
+        could = np.diff(self._rates.bits_until(clock_ns))
+        lasting_ns = np.diff(clock_ns)
+        return round(float(np.minimum(bits / np.maximum(could, 1.0), 1.0) @ lasting_ns))
 
     def uncounted(self) -> dict[str, int]:
         """What the queue never saw, or could not treat as it should; without those that are 0."""

@@ -25,6 +25,7 @@ from sluicegate.worlds.network.assemble import record as network_record
 from sluicegate.worlds.real.counts import Flows, replication
 from sluicegate.worlds.real.outcome import Replication
 from sluicegate.worlds.real.plan import plan
+from sluicegate.worlds.real.varying import rates
 
 _FIGURES = ("mean", "p50", "p99", "max")
 
@@ -74,7 +75,11 @@ def measure(
             outcome = run_job(planned.job, on_progress)
         except KeyboardInterrupt:
             break
-        links = [Lines(outcome.router, name) for name in DIRECTIONS]
+        varying = (rates(scenario), None)
+        links = [
+            Lines(outcome.router, name, rates=each, start_ns=outcome.start_ns)
+            for name, each in zip(DIRECTIONS, varying, strict=True)
+        ]
         queues = links[: len([each for each in scenario.topology.simplex_links if each.queue])]
         replications.append(replication(scenario, planned, outcome, queues))
         own = pl.lit(number, pl.UInt32).alias("replication")

@@ -8,6 +8,7 @@ from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.testbed.check import congestion_controls, missing, needs
 from sluicegate.worlds.real.refusals import of_discipline, of_flows, of_topology
+from sluicegate.worlds.real.varying import LINK, refused
 
 
 def refuse(
@@ -34,15 +35,14 @@ def refuse(
 
 
 def _of_links(scenario: NetworkScenario) -> Iterator[str]:
-    """What links have of their own that the world cannot follow in time with its senders."""
+    """What links have of their own that the world has not."""
     for name, own in scenario.links.items():
         if own.wire is not None:
             yield (
                 f'links."{name}".wire must be left out: the gate\'s wires are real ones (the '
                 "network world has it)"
             )
-        if own.rate is not None:
-            yield (
-                f'links."{name}".rate must be left out: sluiced follows a rate from its own start '
-                "on, which is before that of the flows (by hand: sluiced run --rate-file)"
-            )
+        if own.rate is not None and name != LINK:
+            yield f'links."{name}".rate must be left out: the gate\'s only link is {LINK}'
+        elif own.rate is not None and (why := refused(own.rate)):
+            yield f'links."{name}".rate: {why} (by hand: sluiced run --rate-file)'

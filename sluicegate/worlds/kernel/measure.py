@@ -26,12 +26,12 @@ from sluicegate.worlds.kernel.plan import LayerOf, lab_plan, modules_of_flows
 from sluicegate.worlds.kernel.prague import with_prague
 from sluicegate.worlds.kernel.record import KernelRecord
 from sluicegate.worlds.kernel.seen import LinkSeen, Reasons, reasons_of
-from sluicegate.worlds.kernel.varying import rates
 from sluicegate.worlds.network.assemble import record as network_record
 from sluicegate.worlds.network.record import NetworkRecord
 from sluicegate.worlds.real.counts import Flows, replication
 from sluicegate.worlds.real.outcome import Replication
 from sluicegate.worlds.real.refusals import PRAGUE, controls
+from sluicegate.worlds.real.varying import rates
 
 Watch = Callable[[int, int], None]
 _Run = tuple[Replication, pl.DataFrame]

@@ -9,8 +9,8 @@ from sluicegate.scenario import Discipline, NetworkScenario, RateFile
 from sluicegate.testbed.job import FOLDER, SIDES
 from sluicegate.testbed.links import NEAR
 from sluicegate.worlds.kernel.plan import Layer, LayerOf
-from sluicegate.worlds.kernel.varying import LINK
 from sluicegate.worlds.real.alone import alone
+from sluicegate.worlds.real.varying import LINK
 
 KIND = "sluice"
 _OBJECT, _SCENARIO, _RATES = "qdisc.o", "scenario.toml", "rates.csv"

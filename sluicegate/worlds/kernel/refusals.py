@@ -9,8 +9,8 @@ from sluicegate.lab import kernel
 from sluicegate.report.numbers import plain_number
 from sluicegate.scenario import Dumbbell, NetworkScenario
 from sluicegate.testbed.check import congestion_controls
-from sluicegate.worlds.kernel.varying import LINK, refused
 from sluicegate.worlds.real.refusals import PRAGUE, of_flows, of_topology
+from sluicegate.worlds.real.varying import LINK, refused
 
 # the laboratory's processor does 10^9 instructions a second, and a packet takes some 80,000
 _MOST_PACKETS_PER_S = 10_000

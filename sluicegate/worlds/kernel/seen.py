@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sluicegate.errors import SluiceError
 from sluicegate.testbed.job import Seen
 from sluicegate.worlds.kernel.plan import HANDLE
-from sluicegate.worlds.kernel.varying import Rates
 from sluicegate.worlds.real.outcome import PortSeries, Tally, Times, nearest
+from sluicegate.worlds.real.varying import Rates
 
 # width of the bins of times, as in the gate
 _BIN_NS = 1 << 17

@@ -1,15 +1,15 @@
-"""A link whose rate varies, in the laboratory: in steps, which `sluiced qdisc follow` sets."""
+"""A real link whose rate varies: in steps, which `sluiced` follows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import Dumbbell, NetworkScenario, RateFile, Steps
+from sluicegate.scenario import Dumbbell, NetworkScenario, RateFile, RateStep, Steps
 
 # the link of a dumb-bell that has the discipline
 LINK = "left -> right"
@@ -34,6 +34,15 @@ class Rates:
         place = np.searchsorted(self.from_ns, times_ns, side="right")
         return np.maximum(self.rates_bps[place], 1.0)
 
+    def bits_until(self, times_ns: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Bits that the link can send from the first of some times until each, shape as theirs."""
+        inner = self.from_ns[(self.from_ns > times_ns[0]) & (self.from_ns < times_ns[-1])]
+        knots_ns = np.concatenate([times_ns[:1], inner, times_ns[-1:]])
+        place = np.searchsorted(self.from_ns, knots_ns[:-1], side="right")
+        bits = np.diff(knots_ns) / _NS_PER_S * self.rates_bps[place]
+        sums = np.concatenate([[0.0], np.cumsum(bits)])
+        return np.asarray(np.interp(times_ns, knots_ns, sums))
+
 
 def rates(scenario: NetworkScenario) -> Rates | None:
     """How the rate of the bottleneck varies; None: it does not."""
@@ -50,11 +59,28 @@ def rates(scenario: NetworkScenario) -> Rates | None:
     )
 
 
+def later(scenario: NetworkScenario, by_s: float) -> NetworkScenario:
+    """The same with each rate of the bottleneck later, and the first one until then."""
+    found = rates(scenario)
+    if found is None:
+        return scenario
+    own = scenario.links[LINK]
+    times_s = by_s + found.from_ns / _NS_PER_S
+    steps = [
+        RateStep(time_s=time_s, rate_bps=rate_bps)
+        for time_s, rate_bps in zip(times_s.tolist(), found.rates_bps[1:].tolist(), strict=True)
+    ]
+    links = {**scenario.links, LINK: replace(own, rate=Steps(steps=steps))}
+    return scenario.replace(links=links)
+
+
 def refused(rate: object) -> str:
     """Why a rate cannot be followed; empty if it can."""
     if _steps(rate) is not None:
         return ""
-    return f"a qdisc follows steps, or a table in a file ({_HEADER}), and no opportunities or media"
+    return (
+        f"it must be steps, or a table in a file ({_HEADER}): real links here follow nothing else"
+    )
 
 
 def _steps(rate: object) -> NDArray[np.float64] | None:
