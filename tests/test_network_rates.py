@@ -9,6 +9,7 @@ import pytest
 import sluicegate as sg
 from sluicegate import network
 from sluicegate.worlds.network.frames import network_frames
+from sluicegate.worlds.real.varying import later, rates
 
 LINK = "a -> b"
 
@@ -303,3 +304,31 @@ def test_the_trace_of_a_phone_is_its_seeds():
 def test_media_that_make_no_sense_are_refused(rate, message):
     with pytest.raises(sg.SluiceError, match=message):
         one_link(None).replace({"links": {LINK: {"rate": rate}}})
+
+
+# ------------------------------------------------------------ real links
+
+
+def test_what_a_real_link_can_send_is_the_area_under_its_rate(tmp_path):
+    path = tmp_path / "rates.csv"
+    path.write_text("time_s,rate_bps\n1,2e6\n1.5,0\n3,8e6\n")
+    link = network.LinkSettings(rate=network.RateFile(path=str(path)))
+    given = network.NetworkScenario(
+        topology=network.Dumbbell(rate_bps=4e6, client_delays_s=[0.01]),
+        flows=[network.TcpFlows()],
+        links={"left -> right": link},
+        disciplines=[sg.Discipline(aqm="drop_tail")],
+        duration_s=4.0,
+    )
+    found = rates(given)
+    times_s = np.array([0.0, 0.5, 1.0, 1.25, 1.5, 2.5, 3.0, 3.5])
+    times_ns = (times_s * 1e9).astype(np.int64)
+    assert found.at(times_ns).tolist() == [4e6, 4e6, 2e6, 2e6, 1, 1, 8e6, 8e6]
+    bits = found.bits_until(times_ns)
+    assert bits == pytest.approx([0, 2e6, 4e6, 4.5e6, 5e6, 5e6, 5e6, 9e6])
+    # any part of them, from within a step on
+    assert found.bits_until(times_ns[3:]) == pytest.approx(bits[3:] - bits[3])
+    assert found.bits_until(times_ns[5:6]) == pytest.approx([0])
+    shifted = rates(later(given, 5.0))
+    assert shifted.at(times_ns + 5_000_000_000).tolist() == found.at(times_ns).tolist()
+    assert shifted.at(np.array([4_999_999_999])).tolist() == [4e6]
