@@ -127,3 +127,37 @@ fn what_was_sent_before_a_retransmission_is_lost_when_that_arrives() {
     assert_eq!(bench.sent(), [4]);
     assert_eq!(bench.sender.timeouts(), 0);
 }
+
+#[test]
+fn recovery_goes_on_while_a_packet_sent_during_it_is_missing() {
+    // P0 is lost, and so is its retransmission; P12, which was sent in recovery, is lost, too. Both
+    // are sent again. The ACK of P0 and of all that was in flight at the start ends this recovery;
+    // P12 is still missing, so that the next one begins and reduces the window (Linux:
+    // `tcp_time_to_recover`, which asks for `lost_out`).
+    let threshold = |p12_is_lost: bool| {
+        let mut bench = Bench::start(Variant::Rack, 10.0, |_| ());
+        for end in 2..=10 {
+            bench.sack(100 * MS + u64::from(end) * MS, 0, 1, end);
+        }
+        assert_eq!(bench.sender.ssthresh(), 5.0);
+        bench.sack(203 * MS, 0, 1, 12);
+        let end = bench.sent().into_iter().max().unwrap() + 1;
+        let first = 12 + u32::from(p12_is_lost);
+        for upto in first + 1..=end {
+            bench.sack(210 * MS, 0, first, upto);
+        }
+        let sent = bench.sent();
+        assert!(
+            sent.contains(&0) && sent.contains(&12) == p12_is_lost,
+            "{sent:?}"
+        );
+        if p12_is_lost {
+            bench.sack(310 * MS, 12, first, end);
+        } else {
+            bench.ack_to(310 * MS, end);
+        }
+        bench.sender.ssthresh()
+    };
+    assert!(threshold(true) < 5.0);
+    assert_eq!(threshold(false), 5.0);
+}

@@ -17,6 +17,8 @@ pub(crate) struct Packet {
     pub seq: u32,
     pub sent_ns: u64,
     pub retransmitted: bool,
+    /// It was found lost, and has not been reported since, whether it was sent again or not.
+    missing: bool,
     fate: Fate,
 }
 
@@ -41,6 +43,7 @@ pub(crate) struct Flight {
     flying: u32,
     sacked: u32,
     lost: u32,
+    missing: u32,
     /// Number of packets that were sent again.
     retransmitted: u32,
 }
@@ -62,6 +65,12 @@ impl Flight {
 
     pub fn has_lost(&self) -> bool {
         self.lost > 0
+    }
+
+    /// True if a packet was found lost and has not been reported since. It may have been sent again
+    /// (Linux: `lost_out`).
+    pub fn has_missing(&self) -> bool {
+        self.missing > 0
     }
 
     /// True if a packet may have been sent before `latest` (time, ns, and number), which arrived,
@@ -90,6 +99,7 @@ impl Flight {
                 seq,
                 sent_ns: now_ns,
                 retransmitted: false,
+                missing: false,
                 fate: Fate::Flying,
             });
             self.flying += 1;
@@ -117,6 +127,7 @@ impl Flight {
         let packet = self.packets.pop_front()?;
         *self.count(packet.fate) -= 1;
         self.retransmitted -= u32::from(packet.retransmitted);
+        self.missing -= u32::from(packet.missing);
         Some((packet, packet.fate != Fate::Sacked))
     }
 
@@ -142,6 +153,7 @@ impl Flight {
         let packet = *self.packets.get(place as usize)?;
         (packet.fate != Fate::Sacked).then(|| {
             self.turn(place, Fate::Sacked);
+            self.miss(place, false);
             packet
         })
     }
@@ -201,6 +213,7 @@ impl Flight {
             lost.again |= packet.retransmitted;
             self.lost_from = self.lost_from.min(packet.seq);
             self.turn(place, Fate::Lost);
+            self.miss(place, true);
         }
     }
 
@@ -215,6 +228,7 @@ impl Flight {
     pub fn lose_none(&mut self) {
         self.sendings = None;
         for place in 0..self.packets.len() {
+            self.miss(place as u32, false);
             if self.packets[place].fate == Fate::Lost {
                 self.turn(place as u32, Fate::Flying);
             }
@@ -238,6 +252,11 @@ impl Flight {
         let before = std::mem::replace(&mut self.packets[place as usize].fate, fate);
         *self.count(before) -= 1;
         *self.count(fate) += 1;
+    }
+
+    fn miss(&mut self, place: u32, missing: bool) {
+        let before = std::mem::replace(&mut self.packets[place as usize].missing, missing);
+        self.missing = self.missing + u32::from(missing) - u32::from(before);
     }
 
     fn count(&mut self, fate: Fate) -> &mut u32 {

@@ -492,9 +492,12 @@ fn find_lost<F>(sender: &mut Sender, moment: &Moment<F>) -> Lost {
 /// Begins recovery if packets are lost that no reduction covers; after a time-out these are
 /// retransmissions, as in Linux. Otherwise the window would go on growing, and most packets that it
 /// allows could be lost again and again.
+///
+/// Where a recovery ends while packets that were sent during it are missing, even if they were sent
+/// again, the next one begins with the same ACK (Linux: `tcp_time_to_recover`).
 #[inline]
 fn begin_recovery<F>(sender: &mut Sender, moment: &Moment<F>, found: Lost) {
-    if found.packets == 0 && !sender.rack().flight.has_lost() {
+    if found.packets == 0 && !sender.rack().flight.has_missing() {
         return;
     }
     let went_down = goes_down_by_mark(sender, &moment.config.quirks);
@@ -502,8 +505,8 @@ fn begin_recovery<F>(sender: &mut Sender, moment: &Moment<F>, found: Lost) {
         sender.phase = Phase::Open;
         sender.recover = 0;
     }
-    let lost = sender.rack().flight.has_lost();
-    if lost && !is_repairing(sender) && sender.enter_recovery(moment.config, !went_down) {
+    let missing = sender.rack().flight.has_missing();
+    if missing && !is_repairing(sender) && sender.enter_recovery(moment.config, !went_down) {
         sender.restart_timer(moment);
     }
 }
