@@ -68,6 +68,12 @@ FLOWS = {
         {"kind": "datagrams", "rate_bps": 1e6, "gaps": "exponential", "fgn": NOISE},
         {"kind": "datagrams", "rate_bps": 9e6, "on": PARETO, "off": EXPONENTIAL},
     ],
+    "calls": [
+        {"kind": "call", "count": 2, "max_rate_bps": 4e6, "ecn": True, "ect1": True},
+        {"kind": "call", "spread_s": 1.0},
+    ],
+    "web": [{"kind": "web", "count": 3, "objects": SIZES, "think": EXPONENTIAL}],
+    "video": [{"kind": "video", "rates_bps": [1e6, 2e6, 4e6], "segment_s": 0.5}],
     "short": [
         {"kind": "short-tcp", "gaps": EXPONENTIAL, "packets": SIZES},
         {

@@ -164,6 +164,28 @@ def test_every_congestion_control_can_be_chosen(shown):
 
 
 @in_browser
+def test_a_call_counts_in_the_goodput_and_is_given_marks_by_one_click(shown):
+    calls = [{"kind": "call", "label": "call", "max_rate_bps": 2e6}]
+    running = shown({**DUMBBELL, "flows": calls})
+    labels = running.js("[...document.querySelectorAll('#shared label')].map(n => n.textContent)")
+    names = ["Greatest rate (Mb/s)", "Packets may be marked (ECN)", "Marks are those of L4S"]
+    assert [each for each in labels if each in names] == names
+    running.wait("parseFloat($('goodput-left').textContent) > 0")
+    click = (
+        "[...document.querySelectorAll('#shared label')].find(n => n.textContent === {}).click()"
+    )
+    running.js(click.format(json.dumps(names[2])))
+    running.wait("$('toml').textContent.includes('ect1 = true')")
+    (call,) = kept(running)["flows"]
+    assert (call["ecn"], call["ect1"]) == (True, True)
+    running.js(click.format(json.dumps(names[1])))
+    running.wait("$('toml').textContent.includes('ect1 = false')")
+    (call,) = kept(running)["flows"]
+    assert (call["ecn"], call["ect1"]) == (False, False)
+    assert running.errors == []
+
+
+@in_browser
 def test_a_link_from_elsewhere_does_no_harm(shown):
     link = "#__proto__.seen=1&left.__proto__.seen=1&title=<img src=x onerror=fail('seen')>&seed=9"
     running = shown(SLOTTED, link.replace(" ", "%20"))

@@ -37,12 +37,26 @@ const OF_FLOWS = [
   ["tcp.congestion_control", "Congestion control"],
   ["tcp.ecn", "Senders use ECN"],
 ];
+// of video calls
+const OF_CALLS = [
+  ["max_rate_bps", "Greatest rate", 1e5, 1e8],
+  ["ecn", "Packets may be marked (ECN)"],
+  ["ect1", "Marks are those of L4S"],
+];
 // What congestion controls need of the other fields of `tcp`.
 const NEEDS = {
   dctcp: { ecn: true },
   bbr: { variant: "rack" },
   prague: { ecn: true, variant: "rack" },
 };
+
+// Returns what a field's new value needs of the fields beside it; null if it needs nothing.
+function needsOf(path, given) {
+  if (path.endsWith(".congestion_control")) return NEEDS[given] ?? {};
+  if (path.endsWith(".ect1") && given) return { ecn: true };
+  return /^flows\.\d+\.ecn$/.test(path) && !given ? { ect1: false } : null;
+}
+
 const OF_DISCIPLINE = [
   ["scheduler.kind", "Scheduler"],
   ["victim", "Which packet is dropped"],
@@ -142,15 +156,16 @@ function showControls(scenario, offered, changed) {
     return [control(name, told, value ?? field.minimum, range, (given) => {
       if (trip) trip.set(given);
       else set(scenario, path, given);
-      const isControl = path.endsWith(".congestion_control");
-      if (isControl) Object.assign(at(scenario, path.replace(".congestion_control", "")), NEEDS[given]);
-      changed(isControl);
+      const needs = needsOf(path, given);
+      if (needs) Object.assign(at(scenario, path.replace(/\.[^.]+$/, "")), needs);
+      changed(Boolean(needs));
     })];
   };
   const shared = FIELDS[world].flatMap((each) => row(...each));
   (scenario.flows ?? []).forEach((flows, place) => {
     const name = scenario.flows.length > 1 ? `${flows.label ?? `flows ${place}`}: ` : "";
-    shared.push(...OF_FLOWS.flatMap(([path, of, ...ends]) => row(`flows.${place}.${path}`, name + of, ...ends)));
+    const rows = [...OF_FLOWS, ...(flows.kind === "call" ? OF_CALLS : [])];
+    shared.push(...rows.flatMap(([path, of, ...ends]) => row(`flows.${place}.${path}`, name + of, ...ends)));
   });
   document.getElementById("shared").replaceChildren(...shared);
   scenario.disciplines.forEach((discipline, place) => {

@@ -90,6 +90,8 @@ pub struct CallEnds {
     pub answers_ns: Option<u64>,
     /// Feedback sent.
     pub answers: u32,
+    /// Bytes of video that arrived, on the wire.
+    pub received_bytes: u64,
 }
 
 /// All flows of a run, in the order of their groups.
@@ -342,6 +344,7 @@ impl Endpoints {
             sends_ns: None,
             answers_ns: None,
             answers: 0,
+            received_bytes: 0,
         });
         self.datagrams.push(DatagramFlow {
             call: Some(number),
@@ -497,6 +500,10 @@ impl Endpoints {
             let state = &mut states[*group as usize];
             state.flows += 1;
             state.add_datagrams(flow.received, &groups[*group as usize].source);
+        }
+        for call in &self.calls {
+            let group = self.datagram_groups[call.flow as usize];
+            states[group as usize].add_bytes(call.received_bytes);
         }
         states
     }

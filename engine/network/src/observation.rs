@@ -50,7 +50,7 @@ pub struct GroupState {
     pub in_flight: Option<u64>,
     /// Data packets that were acknowledged in sequence, each counted once; or datagrams received.
     pub delivered: u64,
-    /// Their bytes on the wire; `None` if datagrams have sizes of their own.
+    /// Their bytes on the wire; `None` for a capture, whose packets have sizes of their own.
     pub delivered_bytes: Option<u64>,
     /// Data packets that were sent again.
     pub retransmissions: u64,
@@ -61,7 +61,7 @@ pub struct GroupState {
 impl GroupState {
     /// That of a group before any of its flows is counted.
     pub(crate) fn new(group: &Group) -> Self {
-        let sized = !matches!(group.source, Source::Call(_) | Source::Replay(_));
+        let sized = !matches!(group.source, Source::Replay(_));
         let in_flight = group.source.tcp().map(|_| 0);
         Self {
             in_flight,
@@ -88,7 +88,10 @@ impl GroupState {
 
     fn deliver(&mut self, packets: u64, bytes: u16) {
         self.delivered += packets;
-        let all = packets * u64::from(bytes);
-        self.delivered_bytes = self.delivered_bytes.map(|before| before + all);
+        self.add_bytes(packets * u64::from(bytes));
+    }
+
+    pub(crate) fn add_bytes(&mut self, bytes: u64) {
+        self.delivered_bytes = self.delivered_bytes.map(|before| before + bytes);
     }
 }

@@ -1,7 +1,8 @@
 //! Video calls: on an idle link their delays follow from sizes and pace; losses and marks are seen.
 
 use sluice_network::{
-    Call, ClassCounts, Distribution, Felt, Group, Kind, Loss, NEVER, Source, Topology, WirePlan,
+    Call, ClassCounts, Distribution, Felt, Group, Kind, Loss, Monitor, NEVER, Session, Source,
+    Topology, WirePlan,
 };
 use sluice_scream::Config;
 
@@ -64,6 +65,27 @@ fn with_room_its_rate_is_the_greatest_and_frames_take_their_pace() {
     assert_eq!(counts.counts.datagrams_received, 750 * 5);
     let way_ns = 3750 * u128::from(10_096_000_u64);
     assert!(counts.reception.delay.sum().abs_diff(way_ns) < 3750);
+}
+
+#[test]
+fn what_is_seen_of_a_call_while_it_runs_has_its_bytes() {
+    let group = Group {
+        from: 0,
+        to: 1,
+        count: 1,
+        source: Source::Call(call()),
+    };
+    let plan = plan(one_link(100_000_000), vec![group], 40 * SECOND);
+    let (mut session, monitor) = (Session::new(plan).unwrap(), Monitor::default());
+    let mut seen = |at_ns| {
+        session.advance(at_ns, &monitor).unwrap();
+        let observation = session.observe();
+        let group = &observation.groups[0];
+        (group.delivered, group.delivered_bytes.unwrap())
+    };
+    let [from, to] = [20, 30].map(|at| seen(at * SECOND));
+    // 25 frames of 6000 bytes a second
+    assert_eq!((to.0 - from.0, to.1 - from.1), (250 * 5, 250 * 6000));
 }
 
 #[test]

@@ -61,6 +61,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
     /// A packet of video arrives.
     pub(super) fn show_video(&mut self, now: Instant, number: u32, packet: &Packet) {
         let call = &mut self.ends.calls[number as usize];
+        call.received_bytes += u64::from(packet.bytes);
         let arrival = call.caller.arrived(now.ns, packet.number);
         let marked = packet.ecn() == Ecn::Ce;
         let receiver = &mut call.caller.receiver;
