@@ -46,7 +46,7 @@ _LEVELS = {
     "max_th_3": 70,
     "max_p_3": 0.2,
 }
-_CLASSES = [
+_CLASSES: list[dict[str, Any]] = [
     {"dscp": [46], "aqm": "drop_tail"},
     {"dscp": [10], "aqm": "red", "params": _RED},
     {"aqm": "codel"},
@@ -67,12 +67,14 @@ class Cell:
         discipline: What stands before the link, 10 Mbit/s.
         flows: Number of TCP flows by DSCP, each a class.
         voice: Whether there is voice, too: datagrams of 200 bytes, 1 Mbit/s, DSCP 46.
+        flood: Whether there are datagrams of 1500 bytes at the rate of the link.
     """
 
     name: str
     discipline: Mapping[str, Any]
     flows: Mapping[int, int]
     voice: bool = False
+    flood: bool = False
 
     def scenario(self, seed: int) -> NetworkScenario:
         """The scenario, with one replication."""
@@ -89,9 +91,12 @@ class Cell:
             }
             for dscp, count in self.flows.items()
         ]
+        datagrams: dict[str, Any] = {"kind": "datagrams", "gaps": "exponential"}
         if self.voice:
-            voice = {"kind": "datagrams", "label": "voice", "dscp": 46, "gaps": "exponential"}
+            voice = {**datagrams, "label": "voice", "dscp": 46}
             flows.append({**voice, "rate_bps": 1e6, "packet_bytes": 200})
+        if self.flood:
+            flows.append({**datagrams, "label": "flood", "rate_bps": 10e6, "packet_bytes": 1500})
         return NetworkScenario.parse(
             {
                 "topology": {
@@ -131,16 +136,20 @@ CELLS = [
     Cell(
         "ETS", {**_ANY, "scheduler": {"kind": "ets"}, "classes": _SHARES}, _OF_CLASSES, voice=True
     ),
-    Cell(
-        "CAKE without a rate",
-        {
-            "aqm": "cake",
-            "victim": "front",
-            "ecn": True,
-            "params": {"rate_bps": 0, "diffserv": "diffserv4"},
-        },
-        {34: 5, 0: 10},
-        voice=True,
+    # with a rate below the link's CAKE shapes, and the shaper before the link never waits
+    *(
+        Cell(
+            name,
+            {
+                "aqm": "cake",
+                "victim": "front",
+                "ecn": True,
+                "params": {"rate_bps": rate_bps, "diffserv": "diffserv4"},
+            },
+            {34: 5, 0: 10},
+            voice=True,
+        )
+        for name, rate_bps in (("CAKE without a rate", 0), ("CAKE at 9.5 Mbit/s", 9.5e6))
     ),
     Cell(
         "FQ-PIE",
@@ -152,6 +161,7 @@ CELLS = [
         {0: 15},
         voice=True,
     ),
+    Cell("SFB", {"aqm": "sfb", "ecn": True}, {0: 10}, flood=True),
 ]
 
 
