@@ -30,6 +30,9 @@
  *   decay                  to 98 %, without delay        to 63/64, without delay and queue
  *   a short queue          up to twice the mean packet:  below twice the link's largest packet,
  *                          no drop                       in FQ-PIE in each lane: no drop
+ *   no drop at low p       if the delay was below half   if the packet that left last waited less,
+ *                          the target at the last        or left none behind
+ *                          update
  *   a packet that is       starts the sum of             does not, if the sum was 8.5
  *   marked                 probabilities anew
  *
@@ -287,8 +290,10 @@ static inline u32 pie_happens(struct pie_state *state, const struct pie_config *
 static inline u32 pie_spares(const struct pie_state *state, const struct pie_config *config,
 			     const struct aqm_view *view)
 {
+	s64 delay = config->like_linux ? state->sojourn : state->delay;
+
 	return state->burst_ns < config->max_burst_ns ||
-	       (state->delay < config->target >> 1 && state->p < PIE_ONE / 5) ||
+	       (delay < config->target >> 1 && state->p < PIE_ONE / 5) ||
 	       view->queue_bytes <= config->least_bytes;
 }
 

@@ -133,8 +133,9 @@ impl Model {
             self.accumulated = 0.0;
             return Ok(Verdict::Admit);
         }
+        let delay = if self.linux { self.sojourn } else { self.delay };
         let few = view.queue_bytes < if self.linux { 2 * 1514 } else { 2001 }
-            || (self.delay < self.target / 2.0 && self.p < 0.2);
+            || (delay < self.target / 2.0 && self.p < 0.2);
         if self.burst_allowance > 1e-9 || few {
             return Ok(Verdict::Admit);
         }
