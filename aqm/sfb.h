@@ -77,7 +77,7 @@ struct sfb_set {
 };
 
 struct sfb_state {
-	u64 next_hash_ns;	/* when the other set takes over */
+	u64 hashed_ns;		/* when the set at work took over; after `rehash` the other one does */
 	u64 token_ns;		/* until when tokens of the penalty box have been counted */
 	u32 tokens;
 	u32 packets;		/* that wait */
@@ -161,11 +161,11 @@ static inline void sfb_rehash(struct sfb_state *state, const struct sfb_config *
 		state->has_started = 1;
 		state->tokens = config->penalty_burst;
 		state->token_ns = view->now_ns;
-		state->next_hash_ns = view->now_ns + config->rehash_ns;
+		state->hashed_ns = view->now_ns;
 		sfb_draw(state, &state->sets[0], view->random);
 		sfb_draw(state, &state->sets[1], ~view->random);
-	} else if (config->rehash_ns && view->now_ns > state->next_hash_ns) {
-		state->next_hash_ns = view->now_ns + config->rehash_ns;
+	} else if (config->rehash_ns && view->now_ns > state->hashed_ns + config->rehash_ns) {
+		state->hashed_ns = view->now_ns;
 		sfb_draw(state, &state->sets[state->active & 1], view->random);
 		state->active ^= 1;
 	}
@@ -206,7 +206,8 @@ static inline void sfb_warm(struct sfb_state *state, const struct sfb_config *co
 	struct sfb_set *set = &state->sets[~state->active & 1];
 	u32 hash = sfb_hash(set, view), level;
 
-	if (!config->rehash_ns || view->now_ns + config->warm_up_ns <= state->next_hash_ns)
+	if (!config->rehash_ns ||
+	    view->now_ns + config->warm_up_ns <= state->hashed_ns + config->rehash_ns)
 		return;
 	for (level = 0; level < SFB_LEVELS; level++)
 		sfb_move(sfb_bin(set, hash, level), config);

@@ -244,3 +244,26 @@ fn an_unresponsive_flow_pays_alone() {
     let passed = f64::from(sent[1] - lost[1]) / 30.0;
     assert!((300.0..=500.0).contains(&passed), "{passed}");
 }
+
+/// A new `rehash` counts from the last hash: nothing waits for the old time.
+#[test]
+fn a_new_time_of_hashing_is_taken_at_once() {
+    let with_rehash = |rehash_s: f64| {
+        let given = [("d1", 0.25), ("bin_size", 1.0), ("rehash", rehash_s), ("warm_up", 0.0)];
+        configured("sfb", &given.map(|(name, value)| (name, number(value))))
+    };
+    let mut sfb = with_rehash(600.0).start();
+    sfb.arrive(&view(0, 7, u64::MAX));
+    sfb.occupancy(&view(0, 7, 0), 1);
+    // a packet waits: each of the next arrivals raises the probability
+    for _ in 0..3 {
+        sfb.arrive(&view(0, 7, u64::MAX));
+    }
+    assert_eq!(sfb.probability(), Some(0.75));
+    assert!(sfb.retune(&with_rehash(2.0)));
+    sfb.arrive(&view(2000 * MS, 7, 0));
+    assert_eq!(sfb.probability(), Some(1.0));
+    // the other set knows the packet that waits, and nothing else
+    sfb.arrive(&view(2001 * MS, 7, 0));
+    assert_eq!(sfb.probability(), Some(0.25));
+}
