@@ -249,7 +249,12 @@ fn an_unresponsive_flow_pays_alone() {
 #[test]
 fn a_new_time_of_hashing_is_taken_at_once() {
     let with_rehash = |rehash_s: f64| {
-        let given = [("d1", 0.25), ("bin_size", 1.0), ("rehash", rehash_s), ("warm_up", 0.0)];
+        let given = [
+            ("d1", 0.25),
+            ("bin_size", 1.0),
+            ("rehash", rehash_s),
+            ("warm_up", 0.0),
+        ];
         configured("sfb", &given.map(|(name, value)| (name, number(value))))
     };
     let mut sfb = with_rehash(600.0).start();
