@@ -227,6 +227,7 @@ struct aqm_class {
 	u32 (*victim)(const void *state, const void *config, struct aqm_lanes *lanes, u32 own,
 		      u32 bytes);
 	u64 (*ready_ns)(const void *state);
+	u64 (*shape)(const void *config);
 	void (*lost)(void *state, const void *config, struct aqm_lanes *lanes,
 		     const struct aqm_view *view);
 	/* of a coupled discipline; otherwise 0. As `arrive`, `depart` and `tick` */

@@ -185,6 +185,7 @@ c_structs! {
             unsafe extern "C" fn(*const c_void, *const c_void, *mut CLanes, u32, u32) -> u32,
         >,
         pub ready_ns: Option<unsafe extern "C" fn(*const c_void) -> u64>,
+        pub shape: Option<unsafe extern "C" fn(*const c_void) -> u64>,
         pub lost: Option<
             unsafe extern "C" fn(*mut c_void, *const c_void, *mut CLanes, *const View),
         >,

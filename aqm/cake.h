@@ -53,6 +53,13 @@ static inline u32 cake_lanes(const struct cake_config *config)
 	return config->queues * cake_tins_of(config->diffserv);
 }
 
+/* What the lists of tins and the counts of hosts depend on, and whether clocks are kept. */
+static inline u64 cake_shape(const struct cake_config *config)
+{
+	return (u64)config->queues << 32 | config->is_shaped << 16 | config->isolation << 8 |
+	       (u32)config->diffserv;
+}
+
 /* The tin of a lane. */
 static inline u32 cake_tin_of(const struct cake_config *config, u32 number)
 {
@@ -221,6 +228,8 @@ static inline u32 cake_next(struct cake_state *state, const struct cake_config *
 	if (!state->clock_ns) {	/* packets came from another discipline */
 		state->clock_ns = now_ns;
 		state->failsafe_ns = now_ns;
+		for (u32 tin = 0; tin < CAKE_MOST_TINS; tin++)
+			state->tins[tin].clock_ns = now_ns;
 	}
 	AQM_UP_TO(AQM_MOST_STEPS) {
 		struct cake_tin *tin;
@@ -404,6 +413,7 @@ AQM_RULES(cake, CAKE_RULES)
 AQM_COUPLED(cake)
 AQM_WAITS(cake)
 AQM_LOST(cake)
+AQM_SHAPE(cake)
 AQM_SCHEDULER(cake, CAKE_PARAMS,
 	.title = "CAKE: shaper, tins, flow queues and COBALT",
 	.source = "Høiland-Jørgensen et al. 2018",
@@ -412,6 +422,7 @@ AQM_SCHEDULER(cake, CAKE_PARAMS,
 	AQM_RULED(cake),
 	AQM_COUPLES(cake),
 	.ready_ns = cake_ready_ns_any,
-	.lost = cake_lost_any)
+	.lost = cake_lost_any,
+	.shape = cake_shape_any)
 
 #endif

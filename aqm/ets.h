@@ -170,10 +170,18 @@ static inline u32 ets_victim(const struct ets_state *state, const struct ets_con
 	return last != AQM_NO_LANE && last > own ? last : own;
 }
 
+/* Lanes that were strict are in no list. */
+static inline u64 ets_shape(const struct ets_config *config)
+{
+	return config->strict;
+}
+
+AQM_SHAPE(ets)
 AQM_SCHEDULER(ets, ETS_PARAMS,
 	.title = "Enhanced transmission selection",
 	.source = "Linux: sch_ets.c",
 	.summary = "Strict classes of service first. Those with a quantum share the rest by deficit "
-		   "round robin.")
+		   "round robin.",
+	.shape = ets_shape_any)
 
 #endif

@@ -27,6 +27,8 @@
  *                                 may be sent before this time
  *      X_lost(state, config, lanes, view)  the view's packet, which waited in lane  (AQM_LOST)
  *                                 view->lane, was lost in place of an arrival
+ *      X_shape(config)            equal for two configs if the state of one can go on with the other;
+ *                                 without it: if they have as many lanes          (AQM_SHAPE)
  *  11. AQM_SCHEDULER(x, ...) at the end, which puts all of this into one table entry.
  *
  * A coupled discipline is a scheduler that also judges the packets of its lanes, all with its one
@@ -93,7 +95,13 @@ static inline void *aqm_lane_at(struct aqm_lanes *lanes, u32 number)
 #define AQM_COUPLED(x)
 #define AQM_WAITS(x)
 #define AQM_LOST(x)
+#define AQM_SHAPE(x)
 #else
+#define AQM_SHAPE(x)                                                               \
+	static u64 x##_shape_any(const void *c)                                    \
+	{                                                                          \
+		return x##_shape(c);                                               \
+	}
 #define AQM_WAITS(x)                                                               \
 	static u64 x##_ready_ns_any(const void *s)                                 \
 	{                                                                          \

@@ -71,8 +71,8 @@ static INLINE u8 traffic_class(const struct instance *instance, struct sk_buff *
 				 __builtin_btf_type_id(*(struct iphdr *)0, 1));
 	if (skb->protocol == PROTOCOL_IPV4)
 		return header->tos;
-	if (skb->protocol == PROTOCOL_IPV6)	/* it lies across the first two bytes */
-		return (u8)(header->version << 4 | header->tos >> 4);
+	if (skb->protocol == PROTOCOL_IPV6)	/* the lower half of the first byte, and the upper one of the second */
+		return (u8)(header->ihl << 4 | header->tos >> 4);
 	return 0;
 }
 

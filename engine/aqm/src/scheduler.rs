@@ -64,14 +64,29 @@ impl Scheduler {
         unsafe { lanes(configured.config().as_ptr().cast()) as u32 }
     }
 
-    /// Goes on with other parameters and the same state. Returns false, and changes nothing, if
-    /// `configured` is another scheduler, or has another number of lanes.
+    /// True if a scheduler's state can go on with other parameters: it is the same scheduler, with as
+    /// many lanes, and with the same `X_shape` if it has one.
+    ///
+    /// # Panics
+    /// If one of them is an AQM.
+    pub fn can_become(before: &Configured, after: &Configured) -> bool {
+        let shape = |configured: &Configured| {
+            let shape = configured.class().code.shape;
+            // SAFETY: the config is this class's own.
+            shape.map(|shape| unsafe { shape(configured.config().as_ptr().cast()) })
+        };
+        std::ptr::eq(before.class(), after.class())
+            && Self::lanes_of(before) == Self::lanes_of(after)
+            && shape(before) == shape(after)
+    }
+
+    /// Goes on with other parameters and the same state. Returns false, and changes nothing, if that
+    /// cannot be; see [`Self::can_become`].
     ///
     /// # Panics
     /// If `configured` is an AQM.
     pub fn retune(&mut self, configured: &Configured) -> bool {
-        let is_same = std::ptr::eq(self.configured.class(), configured.class())
-            && Self::lanes_of(configured) == self.count;
+        let is_same = Self::can_become(&self.configured, configured);
         if is_same {
             self.configured = configured.clone();
         }

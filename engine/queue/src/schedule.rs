@@ -7,6 +7,10 @@ use crate::{
     packet::Packet,
 };
 
+/// Calls of a scheduler after which it is at fault if it sends nothing of what waits. A packet of
+/// 65,535 bytes in each of 65,536 lanes with quanta of 1 byte takes half as many.
+const MOST_CALLS: u32 = 1 << 13;
+
 /// Decides about the lanes of a buffer.
 pub trait Schedule {
     /// The list of lanes.
@@ -269,7 +273,8 @@ impl Schedule for Several {
 
     fn next<P: Packet>(&mut self, now_ns: u64, _: &[Lane<P>]) -> Option<usize> {
         self.ready_ns = None;
-        loop {
+        // a call gives a bounded number of turns, which may not be enough for a large packet
+        for _ in 0..MOST_CALLS {
             match self.scheduler.next(now_ns) {
                 Next::Lane(lane) => return Some(lane),
                 Next::NotBefore(ready_ns) => {
@@ -277,10 +282,13 @@ impl Schedule for Several {
                     return None;
                 }
                 Next::None if self.packets == 0 => return None,
-                // a call gives a bounded number of turns, which may not be enough for a large packet
                 Next::None => {}
             }
         }
+        panic!(
+            "the scheduler sends none of {} packets that wait",
+            self.packets
+        )
     }
 
     fn ready_ns(&self) -> Option<u64> {

@@ -204,7 +204,7 @@ fn verdicts_are_counted_once_an_arrival() {
             flow: 0,
             bytes: 500,
             ecn_capable: false,
-            marked: false,
+            ..Numbered::default()
         };
         queue.arrive(0, packet, &mut random, &mut |packet, verdict| {
             lost.push((packet, verdict))

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use sluice_aqm::{Aqm, BufferPolicy, Configured, Running, Value, Verdict, Victim, all, find};
 use sluice_queue::Queue;
 
+use crate::cake_link::{self, number, word};
 use crate::common::{
     Everything, Numbered, Step, disciplines, red, repeatable, scheduler, steps, words,
 };
@@ -73,6 +74,51 @@ fn drr(queues: f64, quantum_bytes: f64) -> Configured {
         "drr",
         &[("queues", queues), ("quantum_bytes", quantum_bytes)],
     )
+}
+
+/// CAKE in any of its ways, or ETS with 3 classes of which some are strict.
+fn classes_of_service() -> impl Strategy<Value = Configured> {
+    let tins = [
+        "besteffort",
+        "precedence",
+        "diffserv3",
+        "diffserv4",
+        "diffserv8",
+    ];
+    let hosts = [
+        "flowblind",
+        "hosts",
+        "flows",
+        "dual_srchost",
+        "triple_isolate",
+    ];
+    let cake = (
+        prop::sample::select(tins.to_vec()),
+        prop::sample::select(hosts.to_vec()),
+        (1_u8..4, prop::sample::select(vec![0.0, 1e6, 5e6])),
+    );
+    let cake = cake.prop_map(|(tins, hosts, (sets, rate_bps))| {
+        cake_link::configured(&[
+            ("diffserv", word(tins)),
+            ("isolation", word(hosts)),
+            ("queues", number(f64::from(8 * sets))),
+            ("rate_bps", number(rate_bps)),
+        ])
+        .unwrap()
+    });
+    let ets = (0_u8..4).prop_map(|strict| {
+        let mut given = vec![("classes", 3.0), ("strict", f64::from(strict))];
+        for (low, ecn, quantum) in [
+            ("dscp_low_0", "ecn_0", "quantum_0"),
+            ("dscp_low_1", "ecn_1", "quantum_1"),
+            ("dscp_low_2", "ecn_2", "quantum_2"),
+        ] {
+            let dscp = if low == "dscp_low_0" { 1.0 } else { 256.0 };
+            given.extend([(low, dscp), (ecn, 15.0), (quantum, 900.0)]);
+        }
+        scheduler("ets", &given)
+    });
+    prop_oneof![cake, ets]
 }
 
 /// A link with the queue, and what came of its packets.
@@ -202,6 +248,42 @@ proptest! {
             bench.step(&Step::Sent);
         }
         bench.check();
+    }
+
+    /// What CAKE and ETS keep depends on their parameters: where it cannot go on, it starts anew.
+    #[test]
+    fn classes_of_service_go_on_or_start_anew_and_send_all_that_waits(
+        settings in prop::collection::vec((disciplines(), classes_of_service()), 2..6),
+        steps in steps(12),
+        seed: u64,
+    ) {
+        let settings: Vec<Setting> = settings
+            .into_iter()
+            .map(|(discipline, scheduler)| Setting {
+                discipline,
+                scheduler: Some(scheduler),
+                aqm: aqm_of("drop_tail"),
+            })
+            .collect();
+        let mut bench = Bench::new(settings[0].start(), seed);
+        let part = steps.len().div_ceil(settings.len());
+        for (setting, steps) in settings.iter().zip(steps.chunks(part)) {
+            setting.retune(bench.now_ns, &mut bench.queue, &mut bench.random);
+            for step in steps {
+                let mut step = *step;
+                if let Step::Arrive(packet) = &mut step {
+                    packet.dscp = [0, 46, 8, 34, 26][packet.flow as usize % 5];
+                }
+                bench.step(&step);
+            }
+            bench.check();
+        }
+        // 40 packets of 1500 bytes take half a second at the least rate
+        for _ in 0..1000 {
+            bench.step(&Step::Sent);
+        }
+        bench.check();
+        prop_assert_eq!(bench.queue.packets(), 0);
     }
 
     #[test]

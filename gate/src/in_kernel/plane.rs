@@ -388,11 +388,15 @@ impl DataPlane for InKernel {
             )));
         }
         let scheduler = new.in_lanes();
-        let [was, would_be] = [old.in_lanes(), scheduler]
-            .map(|of| of.map(|of| (&of.class().name, Scheduler::lanes_of(of))));
-        if was != would_be {
+        let goes_on = match (old.in_lanes(), scheduler) {
+            (None, None) => true,
+            (Some(old), Some(new)) => Scheduler::can_become(old, new),
+            _ => false,
+        };
+        if !goes_on {
             return Ok(Err(
-                "the scheduler and the number of its queues cannot change while its qdisc is at work"
+                "the scheduler, its queues and how it divides them cannot change while its qdisc is at \
+                 work"
                     .into(),
             ));
         }

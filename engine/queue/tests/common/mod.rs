@@ -18,6 +18,7 @@ pub struct Numbered {
     pub number: usize,
     pub flow: u32,
     pub bytes: u32,
+    pub dscp: u8,
     pub ecn_capable: bool,
     pub marked: bool,
 }
@@ -37,7 +38,7 @@ impl Packet for Numbered {
         } else {
             Ecn::NotEct
         };
-        ecn.bits()
+        self.dscp << 2 | ecn.bits()
     }
 
     fn mark(&mut self) {
@@ -157,7 +158,7 @@ pub fn steps(flows: u32) -> impl Strategy<Value = Vec<Step>> {
             flow,
             bytes,
             ecn_capable,
-            marked: false,
+            ..Numbered::default()
         })),
         4 => Just(Step::Sent),
     ];
