@@ -101,6 +101,8 @@ static inline u32 dualpi2_configure(const struct dualpi2_params *p, struct dualp
 {
 	s64 root = fixed_div(FIXED_ONE, p->coupling);
 
+	/* rounded down: the coupling times it must not exceed 1, which would be overload */
+	root -= fixed_mul(p->coupling, root) > FIXED_ONE;
 	config->base.target = fixed_seconds((u64)p->target);
 	config->base.alpha = p->alpha;
 	config->base.beta = p->beta;

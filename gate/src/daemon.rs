@@ -290,6 +290,8 @@ impl<P: DataPlane> Daemon<'_, P> {
         let link = self.options.link.clone();
         let read = self.read;
         let work = move || {
+            // a compiler inherits it, too
+            privileges::give_way();
             let read = refuse_pipe(&scenario)
                 .and_then(|()| read(&link))
                 .map_err(|error| error.to_string());

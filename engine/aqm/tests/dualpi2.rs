@@ -191,10 +191,18 @@ fn overload_drops_in_both_lanes_alike_and_marks_the_rest_of_l() {
         assert_eq!(found, verdict, "{lane} {ecn}");
     }
     // without drops the buffer fills: p ends where k p is 1
-    let mut queue = dualpi2(&[("overload", word("overflow"))]);
-    assert_eq!(raise(&mut queue, 0.5), 0.5);
-    assert_eq!(queue.depart(&leaving(L, 1, drop)), Verdict::Mark);
-    assert_eq!(queue.depart(&leaving(C, 2, 0)), Verdict::Mark);
+    for k in [1.0, 1.5, 2.0, 3.0, 6.0, 7.0, 10.0] {
+        let given = [
+            ("overload", word("overflow")),
+            ("coupling", Value::Number(k)),
+        ];
+        let mut queue = dualpi2(&given);
+        let most = 1.0 / k;
+        let p = raise(&mut queue, most - 1e-9);
+        assert!(p <= most && p > most - 1e-9, "{k} {p}");
+        assert_eq!(queue.depart(&leaving(L, 1, drop)), Verdict::Mark, "{k}");
+        assert_eq!(queue.depart(&leaving(C, 2, 0)), Verdict::Mark, "{k}");
+    }
 }
 
 /// Sends from lanes that are never empty; returns the packets of C among `count`, and the longest

@@ -258,6 +258,10 @@ fn in_steps(
         }
         bits = (bits - rate_bps * clock.seconds(until - from)).max(0.0);
         from = until;
+        // at an outage 0 / 0 would follow
+        if bits == 0.0 {
+            return LastPart { from, seconds: 0.0 };
+        }
     }
 }
 

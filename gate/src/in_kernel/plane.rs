@@ -183,16 +183,23 @@ impl InKernel {
         if std::mem::replace(&mut self.has_ended, true) {
             return Ok(());
         }
-        // it is no further error if the qdisc or its interface is already gone
-        if self
-            .tc
-            .root(self.index)
-            .is_ok_and(|root| root.is_some_and(|root| root.kind == self.kind.name()))
-        {
-            self.empty().map_err(io::Error::other)?;
-            self.tc.remove(self.index, self.kind.name())?;
+        let mut ended = Ok(());
+        if self.is_root() {
+            ended = self.empty().map_err(io::Error::other);
+            let removed = self.tc.remove(self.index, self.kind.name());
+            // its interface may have gone meanwhile, and it with it
+            if self.is_root() {
+                ended = ended.and(removed);
+            }
         }
-        self.kind.remove().map_err(io::Error::other)
+        // the kind must go, whatever happened to the qdisc
+        ended.and(self.kind.remove().map_err(io::Error::other))
+    }
+
+    /// True if the qdisc is at its interface, as far as the kernel says.
+    fn is_root(&self) -> bool {
+        let root = self.tc.root(self.index);
+        root.is_ok_and(|root| root.is_some_and(|root| root.kind == self.kind.name()))
     }
 
     /// Gives the qdisc settings, with the rate at this time.
