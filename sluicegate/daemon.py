@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -40,19 +41,25 @@ def sluiced() -> str:
     return found
 
 
-def compiled(aqm: str, *, scheduler: str = "fifo", log: bool = False) -> bytes:
+def compiled(
+    aqm: str, *, scheduler: str = "fifo", also: Sequence[str] = (), log: bool = False
+) -> bytes:
     """The object of an AQM's qdisc, compiled on this machine: the laboratory has no clang.
 
     Args:
         aqm: Its name, with parameters or without.
         scheduler: Its kind; `fifo` has one queue, the others have several.
+        also: Names of other AQMs that classes of service have.
         log: With a log of all decisions.
 
     Raises:
         SluiceError: If the compiler refuses it, or is missing.
     """
     with_scheduler = ["--scheduler", scheduler] * (scheduler != "fifo")
-    return _object("qdisc", "compile", aqm.split(":")[0], *with_scheduler, *["--log"] * log)
+    others = [word for other in also for word in ("--also", other)]
+    return _object(
+        "qdisc", "compile", aqm.split(":")[0], *with_scheduler, *others, *["--log"] * log
+    )
 
 
 @cache

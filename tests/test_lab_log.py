@@ -6,6 +6,7 @@ minutes); without it a few of them are.
 """
 
 import csv
+import json
 import os
 import re
 import subprocess
@@ -19,8 +20,10 @@ from lab_headers import with_header
 from test_lab import c_program
 
 import sluicegate as sg
+from sluicegate import network
 from sluicegate.daemon import compiled, sluiced
 from sluicegate.lab import image, kernel, machine
+from sluicegate.toml import toml
 
 pytestmark = pytest.mark.slow
 
@@ -59,6 +62,8 @@ class Case:
     copied: bool = False
     # further parameters
     more: str = ""
+    # of each class of service: its AQM, and its codepoints; the last one has all others
+    classes: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     @property
     def words(self):
@@ -67,15 +72,57 @@ class Case:
         return ",".join(params + queue)
 
     @property
+    def scenario(self):
+        """What has its classes, which no option can give; the quanta of `ets` differ."""
+        classes = [
+            {"aqm": aqm, "dscp": list(dscps), "params": params_of(aqm)}
+            for aqm, dscps in self.classes
+        ]
+        if self.scheduler == "ets":
+            for number, each in enumerate(classes[1:]):
+                each["quantum_bytes"] = 700 << number
+        return {
+            "topology": {"kind": "dumbbell", "rate_bps": float(RATE), "client_delays_s": [0.001]},
+            "flows": [{"kind": "datagrams", "rate_bps": 1e6, "packet_bytes": 500}],
+            "queue": {"limit": int(LIMIT), "victim": self.victim, "ecn": self.ecn},
+            "disciplines": [
+                {"aqm": self.aqm, "scheduler": {"kind": self.scheduler}, "classes": classes}
+            ],
+            "duration_s": 1,
+        }
+
+    @property
     def named(self):
         return "/lab/mine.h" if self.copied else self.aqm
 
     @property
     def object(self):
-        name = "mine" if self.copied else self.aqm
+        name = "mine" if self.copied else "-".join(self.aqms)
         return f"lab/{name}.{self.scheduler}.o"
 
+    @property
+    def aqms(self):
+        return [aqm for aqm, _ in self.classes] or [self.aqm]
 
+
+def params_of(aqm):
+    """Those of `BUSY`, as a scenario has them."""
+    parts = [part.split("=") for part in BUSY.get(aqm, "").split(",") if part]
+    return {name: value if value.isalpha() else float(value) for name, value in parts}
+
+
+# one kind of AQM; and several, which look at departures, at flows and at candidates, and tick
+EF, CS6, LOW, REST = (46,), (48,), (8, 10), ()
+CLASSES = [
+    Case("drop_tail", "front", "prio", True, classes=(("red", EF), ("red", LOW), ("red", REST))),
+    Case(
+        "drop_tail",
+        "random",
+        "ets",
+        True,
+        classes=(("pie", EF), ("choke", CS6), ("codel", LOW), ("fred", REST)),
+    ),
+]
 # tins by weight and by rate, more flows than queues, hosts; slower than the link or not
 CAKES = [
     "diffserv=diffserv8,isolation=flows,queues=8",
@@ -90,6 +137,7 @@ COUPLED = [
 ]
 FEW = [
     *COUPLED,
+    *CLASSES,
     Case("drop_tail", "random", limit_bytes="12000"),
     Case("codel", "front", "fq", ecn=True),
     Case("cobalt", "tail", ecn=True),
@@ -108,6 +156,7 @@ def every_case():
     """Each AQM with each victim, presets of RED with one of them, and each AQM in flow queues."""
     yield Case("choke", "tail", copied=True)
     yield from COUPLED
+    yield from CLASSES
     one_lane = [name for name, aqm in sg.aqms().items() if not aqm.coupled]
     for number, aqm in enumerate(one_lane):
         for place, victim in enumerate(VICTIMS):
@@ -143,7 +192,7 @@ ip route add 10.7.0.0/24 via 10.7.1.1
 """
 # marks are counted and logged where they are decided; none has to arrive anywhere
 EACH = """
-sluiced qdisc install k --aqm '{named}:{words}' --rate {rate} --limit {limit} \\
+sluiced qdisc install k {discipline} --rate {rate} --limit {limit} \\
     {limit_bytes} --seed {seed} --marks-at out0 --log 4 --object /{object}
 tc qdisc add dev out0 root k
 /lab/packets {packets} {seed} 10.9.0.2
@@ -170,6 +219,25 @@ for kind in k l; do sluiced qdisc log $kind >/out/{name}.$kind.csv; done
 for number in 0 1 2; do tc qdisc del dev out$number root; done
 sluiced qdisc remove k
 sluiced qdisc remove l
+"""
+# a daemon at work: a class may get other parameters, but no other AQM
+AT_WORK = """
+cp /lab/classes.toml /tmp/classes.toml
+sluiced run --backend kernel --interface out0 --marks-at out1 --object /lab/classes.o \\
+    --scenario /tmp/classes.toml --json /out/classes.json >/out/classes.told 2>&1 &
+daemon=$!
+told() {{ until grep -q "$1" /out/classes.told; do kill -0 $daemon; sleep 0.1; done; }}
+told ^ready
+/lab/packets {packets} 1 10.9.0.2
+cp /lab/others.toml /tmp/classes.toml
+kill -HUP $daemon
+told reloaded:
+/lab/packets {packets} 2 10.9.0.2
+cp /lab/swapped.toml /tmp/classes.toml
+kill -HUP $daemon
+told 'old settings stay'
+kill -TERM $daemon
+wait $daemon
 """
 # the first kind's, and the parameters of the second
 # two links in a row, whose AQMs mark: the second gets what the first has marked
@@ -211,6 +279,26 @@ def copy(case, folder):
     return {"lab/mine.h": text.encode(), case.object: made, **files}
 
 
+def at_work(case):
+    """The files of `AT_WORK`: a discipline, other parameters of a class, and two AQMs swapped."""
+    discipline = case.scenario["disciplines"][0]
+    pie, choke, codel, fred = discipline["classes"]
+    others = {"min_th": 1, "max_th": 2, "max_p": 1}
+
+    def aqm_of(given):
+        return {key: given[key] for key in ("aqm", "params")}
+
+    files = {"lab/classes.o": compiled(case.aqms[0], scheduler=case.scheduler, also=case.aqms[1:])}
+    for name, classes in (
+        ("classes", [pie, choke, codel, fred]),
+        ("others", [pie, choke, codel, {**fred, "params": others}]),
+        ("swapped", [pie | aqm_of(codel), choke, codel | aqm_of(pie), fred]),
+    ):
+        table = case.scenario | {"disciplines": [discipline | {"classes": classes}]}
+        files[f"lab/{name}.toml"] = toml(network.NetworkScenario.parse(table).table()).encode()
+    return files
+
+
 def bring_logs(cases, folder):
     """Leaves a log of each case in a folder, with the words that say what it is of."""
     linux, script = kernel.find(), SCRIPT
@@ -218,11 +306,16 @@ def bring_logs(cases, folder):
     for number, case in enumerate(cases):
         files |= copy(case, folder) if case.copied else {}
         files[case.object] = files.get(case.object) or compiled(
-            case.aqm, scheduler=case.scheduler, log=True
+            case.aqms[0], scheduler=case.scheduler, also=case.aqms[1:], log=True
         )
+        named, discipline = f"{case.aqm}:{case.words}", f"--aqm '{case.named}:{case.words}'"
+        if case.classes:
+            named, discipline = f"{number}.toml", f"--scenario /lab/{number}.toml"
+            text = toml(network.NetworkScenario.parse(case.scenario).table())
+            (folder / named).write_text(text)
+            files[f"lab/{named}"] = text.encode()
         script += EACH.format(
-            named=case.named,
-            words=case.words,
+            discipline=discipline,
             rate=RATE,
             limit=LIMIT,
             limit_bytes=f"--limit-bytes {case.limit_bytes}" if case.limit_bytes else "",
@@ -230,7 +323,7 @@ def bring_logs(cases, folder):
             packets=PACKETS,
             object=case.object,
         )
-        words = [f"{case.aqm}:{case.words}", RATE, LIMIT, case.limit_bytes]
+        words = [named, RATE, LIMIT, case.limit_bytes]
         (folder / f"{number}.link").write_text("".join(f"{word}\n" for word in words))
     for case, params in PAIRS:
         name, words = f"{case.aqm}.{case.scheduler}", f"{case.aqm}:{case.words}"
@@ -254,6 +347,8 @@ def bring_logs(cases, folder):
         for kind, link in (("k", (first, "20e6", "40")), ("l", (second, "10e6", "60"))):
             lines = "".join(f"{word}\n" for word in (*link, ""))
             (folder / f"{name}.{kind}.link").write_text(lines)
+    files |= at_work(CLASSES[1])
+    script += AT_WORK.format(packets=PACKETS)
     programs = ["ip", "tc", sluiced()]
     booted = image.build(linux, script, programs=programs, modules=["dummy", "veth"], files=files)
     result = machine.run(linux, booted, patience_s=7200)
@@ -294,6 +389,14 @@ def test_a_qdisc_asks_its_aqm_what_the_engines_queue_asks(tmp_path):
     check_each_flow_has_a_hash_of_its_own(cases, tmp_path)
     check_links_were_at_work_at_once(tmp_path)
     check_marked_packets_can_be_marked_again(tmp_path)
+    check_classes_at_work_get_other_parameters_and_no_other_aqm(tmp_path)
+
+
+def check_classes_at_work_get_other_parameters_and_no_other_aqm(folder):
+    told = (folder / "classes.told").read_text()
+    assert "it is pie, choke, codel, fred, and end sluiced before it is codel, choke, pie" in told
+    counts = json.loads((folder / "classes.json").read_text())
+    assert counts["arrivals"] == 2 * PACKETS == counts["sent"] + counts["lost"]
 
 
 def rows(path):

@@ -22,7 +22,7 @@ pub fn run(_command: &QdiscCommand) -> Result<(), Failure> {
 
 #[cfg(feature = "kernel")]
 mod with_bpf {
-    use std::{fs::File, thread, time::Duration};
+    use std::{fs::File, iter, thread, time::Duration};
 
     use serde_json::{Map, Value, json};
     use sluice_aqm::Verdict;
@@ -61,15 +61,21 @@ mod with_bpf {
     }
 
     fn save(options: &CompileOptions) -> Result<(), Failure> {
+        let scheduler = options.scheduler.as_deref().map(in_kernel::scheduler);
+        let scheduler = scheduler.transpose()?;
+        let has_classes = scheduler.is_some_and(sluice_scenario::takes_classes);
+        if !options.also.is_empty() && !has_classes {
+            return Err(Failure(
+                "--also takes --scheduler prio or ets: all queues of others have one AQM".into(),
+            ));
+        }
         let program = Program::Qdisc {
-            scheduler: options
-                .scheduler
-                .as_deref()
-                .map(in_kernel::scheduler)
-                .transpose()?,
+            scheduler: scheduler.map(|class| &*class.name),
+            has_classes,
             log: options.log,
         };
-        let object = compiled(&options.aqm, program)?;
+        let aqms: Vec<&String> = iter::once(&options.aqm).chain(&options.also).collect();
+        let object = compiled(&aqms, program)?;
         let path = &options.object;
         let file = File::create(path).map_err(|error| Failure::writing(path, &error))?;
         write_whole(&file, path, &object.bytes)
@@ -86,7 +92,7 @@ mod with_bpf {
             ..ready.fixed
         };
         let kind = QdiscKind::named(&options.kind)?;
-        let maps_bytes = kind.maps_bytes(&ready.object, &ready.aqm, &fixed)?;
+        let maps_bytes = kind.maps_bytes(&ready.object, &ready.aqms, &fixed)?;
         let memory = memory::bound_of_kind(&settings, maps_bytes, fixed.instances);
         print(&format!(
             "memory: at most {memory}, before {} interfaces\n",
@@ -94,7 +100,7 @@ mod with_bpf {
         ))?;
         let installed = kind.install(
             &ready.object,
-            &ready.aqm,
+            &ready.aqms,
             ready.scheduler.as_ref(),
             &ready.settings,
             &fixed,

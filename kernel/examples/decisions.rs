@@ -16,7 +16,7 @@ const BURSTS: usize = 15_000;
 fn measure(class: &'static Class) -> Result<(), KernelError> {
     let (case, mut calls) = (long(class, BURSTS), Calls::default());
     drive(&case, &mut calls);
-    let mut judge = Judge::load(&compile(Program::Judge, class)?, &case.aqm)?;
+    let mut judge = Judge::load(&compile(Program::Judge, &[class])?, &case.aqm)?;
     let mut engine = case.aqm.start();
     for calls in calls.0.chunks_exact(QUESTIONS) {
         let mut questions: Vec<Question> = calls

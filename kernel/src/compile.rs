@@ -1,11 +1,15 @@
 //! Compiles an AQM's header to a BPF object.
 
-use std::{fs, io, path::Path, process::Command};
+use std::{borrow::Cow, fs, io, path::Path, process::Command};
 
-use sluice_aqm::{Class, HEADERS};
+use sluice_aqm::{Class, Functions, HEADERS};
 use tempfile::tempdir;
 
-use crate::{KernelError, made_of::MadeOf};
+use crate::{
+    KernelError,
+    classes::{kinds, kinds_header},
+    made_of::MadeOf,
+};
 
 /// A program that is compiled from an AQM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,14 +20,17 @@ pub enum Program {
     Qdisc {
         /// Name of its scheduler; `None`: one queue, first in, first out.
         scheduler: Option<&'static str>,
+        /// True: the scheduler's queues are classes of service, each with an AQM of its own.
+        has_classes: bool,
         /// True: it keeps a log of all decisions.
         log: bool,
     },
 }
 
 /// Headers that the programs include: names and texts.
-const SHARED: [(&str, &str); 9] = [
+const SHARED: [(&str, &str); 10] = [
     ("qdisc.bpf.h", include_str!("qdisc.bpf.h")),
+    ("classes.bpf.h", include_str!("classes.bpf.h")),
     ("instance.bpf.h", include_str!("instance.bpf.h")),
     ("marks.bpf.h", include_str!("marks.bpf.h")),
     ("stats.bpf.h", include_str!("stats.bpf.h")),
@@ -35,6 +42,17 @@ const SHARED: [(&str, &str); 9] = [
 ];
 
 impl Program {
+    /// True if it has the AQMs of classes of service.
+    pub(crate) fn has_classes(self) -> bool {
+        matches!(
+            self,
+            Self::Qdisc {
+                has_classes: true,
+                ..
+            }
+        )
+    }
+
     fn source(self) -> (&'static str, &'static str) {
         match self {
             Self::Judge => ("judge.bpf.c", include_str!("judge.bpf.c")),
@@ -65,7 +83,7 @@ pub(crate) const FLAGS: [&str; 10] = [
 
 /// A qdisc is inlined into one function, because a call of an AQM would first write the whole view
 /// to memory. Not for an AQM with an `occupancy` function (FRED): inlined, it would be larger than
-/// the verifier accepts.
+/// the verifier accepts. AQMs of classes are in functions that are never inlined.
 const INLINED: [&str; 2] = ["-mllvm", "-inline-threshold=100000"];
 
 /// An AQM compiled for BPF, not yet seen by a kernel.
@@ -84,83 +102,55 @@ pub(crate) fn functions(class: &Class) -> &str {
 }
 
 /// Returns the name of a qdisc's scheduler: a coupled discipline is its own.
-pub(crate) fn scheduler_of(program: Program, class: &Class) -> Option<&str> {
+pub(crate) fn scheduler_of<'a>(program: Program, aqms: &[&'a Class]) -> Option<&'a str> {
     match program {
         Program::Judge => None,
-        Program::Qdisc { .. } if class.is_coupled() => Some(functions(class)),
+        Program::Qdisc { .. } if aqms[0].is_coupled() => Some(functions(aqms[0])),
         Program::Qdisc { scheduler, .. } => scheduler,
     }
 }
 
 /// Returns all files that the compiler gets: names and texts.
-pub(crate) fn files(program: Program, class: &Class) -> Vec<(String, &str)> {
+pub(crate) fn files<'a>(program: Program, aqms: &[&'a Class]) -> Vec<(String, Cow<'a, str>)> {
     let given = HEADERS.iter().copied().chain(SHARED);
     let given = given.chain([program.source()]);
-    let own = class.header.as_deref();
+    let own = aqms.iter().filter_map(|class| {
+        let text = class.header.as_deref()?;
+        Some((format!("{}.h", class.name), Cow::from(text)))
+    });
+    let kinds = (program.has_classes()).then(|| ("kinds.h".into(), kinds_header(aqms).into()));
     given
-        .map(|(name, text)| (name.to_owned(), text))
-        .chain(own.map(|text| (format!("{}.h", class.name), text)))
+        .map(|(name, text)| (name.to_owned(), Cow::from(text)))
+        .chain(own)
+        .chain(kinds)
         .collect()
 }
 
-/// Compiles an AQM for BPF.
+/// Compiles an AQM for BPF, or the AQMs of classes of service as one.
+///
+/// # Panics
+/// If there is no AQM, or if there are several without classes.
 ///
 /// # Errors
 /// If clang is missing or too old, or if it refuses the header: the error then has clang's message.
-pub fn compile(program: Program, class: &Class) -> Result<Object, KernelError> {
+pub fn compile(program: Program, aqms: &[&Class]) -> Result<Object, KernelError> {
     let folder = tempdir().map_err(|error| missing(&error))?;
-    let functions = functions(class);
-    let name = format!("{}.h", class.name);
-    for (file, text) in files(program, class) {
-        fs::write(folder.path().join(file), text).map_err(|error| missing(&error))?;
+    for (file, text) in files(program, aqms) {
+        fs::write(folder.path().join(file), &*text).map_err(|error| missing(&error))?;
     }
-    let (source, _) = program.source();
-    let has = class.functions();
+    let name = source_name(program, aqms);
+    let (header, functions) = match program.has_classes() {
+        true => ("classes.bpf.h", "classes"),
+        false => (&*name, functions(aqms[0])),
+    };
+    let made_of = MadeOf::new(program, aqms);
     let mut flags: Vec<String> = FLAGS.map(str::to_owned).to_vec();
-    flags.push(format!("-DHEADER=\"{name}\""));
+    flags.push(format!("-DHEADER=\"{header}\""));
     flags.push(format!("-DAQM={functions}"));
-    flags.push(format!(
-        "-DSHA256=\"{}\"",
-        MadeOf::new(program, class).sha256
-    ));
-    if program != Program::Judge && !has.occupancy {
-        flags.extend(INLINED.map(str::to_owned));
-    }
-    let scheduler = scheduler_of(program, class);
-    let has_log = matches!(program, Program::Qdisc { log: true, .. });
-    if let Some(scheduler) = scheduler {
-        flags.push(format!("-DSCHEDULER={scheduler}"));
-        flags.push(format!("-DSCHEDULER_HEADER=\"{scheduler}.h\""));
-    }
-    for (flag, given) in [
-        ("-DLOGS", has_log),
-        ("-DCOUPLED", class.is_coupled()),
-        ("-DHAS_DEPART", has.depart),
-        ("-DHAS_TICK", has.tick),
-        ("-DHAS_OCCUPANCY", has.occupancy),
-        ("-DHAS_READY", has.ready),
-        ("-DHAS_LOST", has.lost),
-        ("-DWANTS_HOSTS", looks_at(functions, "source_hash")),
-        ("-DWANTS_CANDIDATE", has.candidate),
-        (
-            "-DWANTS_FLOW",
-            scheduler.is_some() || class.header.is_some() || looks_at(functions, "flow_hash"),
-        ),
-        (
-            "-DWANTS_TRAFFIC_CLASS",
-            class.header.is_some()
-                || [Some(functions), scheduler]
-                    .into_iter()
-                    .flatten()
-                    .any(|name| {
-                        ["aqm_ecn(", "aqm_dscp("]
-                            .iter()
-                            .any(|at| looks_at(name, at))
-                    }),
-        ),
-    ] {
-        flags.extend(given.then(|| flag.to_owned()));
-    }
+    flags.push(format!("-DMADE_OF=\"{}\"", made_of.name));
+    flags.push(format!("-DSHA256=\"{}\"", made_of.sha256));
+    flags.extend(features(program, aqms));
+    let (source, _) = program.source();
     flags.extend(["-c", source, "-o", "program.o"].map(str::to_owned));
     run(folder.path(), &flags, &name)?;
     Ok(Object {
@@ -168,6 +158,61 @@ pub fn compile(program: Program, class: &Class) -> Result<Object, KernelError> {
         name,
         program,
     })
+}
+
+/// Returns what errors name: the header, or those of classes.
+fn source_name(program: Program, aqms: &[&Class]) -> String {
+    if !program.has_classes() {
+        return format!("{}.h", aqms[0].name);
+    }
+    let names = kinds(aqms)
+        .into_iter()
+        .map(|class| format!("{}.h", class.name));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the flags that say what a program has, and what it wants of packets.
+fn features(program: Program, aqms: &[&Class]) -> Vec<String> {
+    let has = |of: fn(&Functions) -> bool| aqms.iter().any(|class| of(&class.functions()));
+    let scheduler = scheduler_of(program, aqms);
+    let is_users = aqms.iter().any(|class| class.header.is_some());
+    let look_at = |text: &str| aqms.iter().any(|class| looks_at(functions(class), text));
+    let mut flags = Vec::new();
+    let is_small = program.has_classes() || !has(|of| of.occupancy);
+    if program != Program::Judge && is_small {
+        flags.extend(INLINED.map(str::to_owned));
+    }
+    let has_log = matches!(program, Program::Qdisc { log: true, .. });
+    if let Some(scheduler) = scheduler {
+        flags.push(format!("-DSCHEDULER={scheduler}"));
+        flags.push(format!("-DSCHEDULER_HEADER=\"{scheduler}.h\""));
+    }
+    for (flag, given) in [
+        ("-DLOGS", has_log),
+        ("-DCLASSES", program.has_classes()),
+        ("-DCOUPLED", aqms[0].is_coupled()),
+        ("-DHAS_DEPART", has(|of| of.depart)),
+        ("-DHAS_TICK", has(|of| of.tick)),
+        ("-DHAS_OCCUPANCY", has(|of| of.occupancy)),
+        ("-DHAS_READY", has(|of| of.ready)),
+        ("-DHAS_LOST", has(|of| of.lost)),
+        ("-DWANTS_HOSTS", look_at("source_hash")),
+        ("-DWANTS_CANDIDATE", has(|of| of.candidate)),
+        (
+            "-DWANTS_FLOW",
+            scheduler.is_some() || is_users || look_at("flow_hash"),
+        ),
+        (
+            "-DWANTS_TRAFFIC_CLASS",
+            is_users
+                || ["aqm_ecn(", "aqm_dscp("]
+                    .iter()
+                    .any(|at| look_at(at) || scheduler.is_some_and(|name| looks_at(name, at))),
+        ),
+    ] {
+        flags.extend(given.then(|| flag.to_owned()));
+    }
+    flags
 }
 
 /// True if one of our headers, or one that it includes, has this text. Computing the hash of a

@@ -53,12 +53,12 @@ static INLINE struct lane *lane_for(const struct Qdisc *sch, struct instance *in
 
 static INLINE void begin_aqms(struct instance *instance, u64 now_ns)
 {
-	begin_aqm(instance, &instance->lane, now_ns);
+	begin_aqm(instance, &instance->lane, 0, now_ns);
 }
 
 static INLINE void retune_aqms(struct instance *instance, u64 now_ns)
 {
-	retune_aqm(instance, &instance->lane, now_ns);
+	retune_aqm(instance, &instance->lane, 0, now_ns);
 }
 
 static INLINE void begin_empty(struct instance *instance, u64 now_ns)

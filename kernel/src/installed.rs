@@ -7,9 +7,11 @@ use sluice_aqm::{Configured, Running};
 
 use crate::{
     Counts, Fixed, KernelError, Settings,
+    classes::configs,
     compile::Program,
     counts::Instance,
     made_of::MadeOf,
+    qdisc::classes_of,
     refusal::{lost, verified_instructions},
 };
 
@@ -30,6 +32,7 @@ pub struct Installed {
     program: Program,
     made_of: MadeOf,
     fixed: Fixed,
+    /// The AQM of its one queue, or of all.
     aqm: Option<Configured>,
     edition: Cell<u64>,
 }
@@ -88,15 +91,16 @@ impl Installed {
     /// `ecn` is set and no program sets marks, or if the kernel does not accept the settings.
     pub fn set(
         &mut self,
-        aqm: &Configured,
+        aqms: &[Configured],
         scheduler: Option<&Configured>,
         settings: &Settings,
     ) -> Result<(), KernelError> {
-        if MadeOf::new(self.program, aqm.class()) != self.made_of {
+        let must = MadeOf::new(self.program, &classes_of(aqms));
+        if must != self.made_of {
             return Err(KernelError::Missing(format!(
                 "the qdisc at work was compiled from another text than that of {}: end sluiced, and \
                  start it again to have this one",
-                aqm.class().name
+                must.name
             )));
         }
         let most = self.fixed.places() / 2;
@@ -112,20 +116,26 @@ impl Installed {
             ));
         }
         let params = self.map(".data.params");
-        let configs = [Some(aqm), scheduler].into_iter().flatten();
         let mut value = settings.bytes();
-        for config in configs.map(Configured::config) {
+        let mut append = |config: &[u8]| {
             value.extend(config);
             // each is in a union with a word, which gives it the size and alignment of words
             let room = config.len().next_multiple_of(WORD).max(WORD);
             value.resize(value.len() + room - config.len(), 0);
+        };
+        match self.program.has_classes() {
+            true => append(&configs(aqms)),
+            false => append(aqms[0].config()),
+        }
+        if let Some(scheduler) = scheduler {
+            append(scheduler.config());
         }
         value.resize(params.value_size() as usize, 0);
         // odd while the settings are being written: reload.bpf.h
         self.turn_edition()?;
         let written = params.update(&[0; 4], &value, MapFlags::ANY);
         self.turn_edition()?;
-        self.aqm = Some(aqm.clone());
+        self.aqm = aqms.first().cloned();
         written.map_err(lost)
     }
 

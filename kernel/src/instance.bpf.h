@@ -10,25 +10,16 @@
 #define JOIN(a, b) JOIN_(a, b)
 #define OF(what) JOIN(AQM, what)
 
+#ifdef SCHEDULER
+#define OF_SCHEDULER(what) JOIN(SCHEDULER, what)
+#endif
+
 /*
  * AQM and text that the object was compiled from: made_of.rs compares them before it sets a config
  */
-#define TEXT_(a) #a
-#define TEXT(a) TEXT_(a)
-#ifdef SCHEDULER
-#define OF_SCHEDULER(what) JOIN(SCHEDULER, what)
-#define SCHEDULER_TEXT " with " TEXT(SCHEDULER)
-#else
-#define SCHEDULER_TEXT ""
-#endif
-#ifdef LOGS
-#define LOG_TEXT " with a log"
-#else
-#define LOG_TEXT ""
-#endif
 const struct {
-	char name[64], sha256[64];
-} made_of SECTION(".rodata.aqm") = { TEXT(AQM) SCHEDULER_TEXT LOG_TEXT, SHA256 };
+	char name[512], sha256[64];
+} made_of SECTION(".rodata.aqm") = { MADE_OF, SHA256 };
 
 #define INSTANCES 8
 /* The odd number nearest to 2^64 divided by the golden ratio. */
@@ -59,7 +50,11 @@ struct settings {
 /* Settings and configs, which can change while the qdisc runs. */
 struct params {
 	struct settings settings;
+#ifdef CLASSES
+	struct OF(_config) config[CLASS_MAP_MOST];	/* of each lane's AQM */
+#else
 	union { u64 least; struct OF(_config) own; } config;
+#endif
 #ifdef SCHEDULER
 	union { u64 least; struct OF_SCHEDULER(_config) own; } scheduler;
 #endif
@@ -143,6 +138,23 @@ static INLINE struct instance *instance_of(struct Qdisc *sch)
 {
 	return &instances[sch->limit & (INSTANCES - 1)];
 }
+
+/* The config of a lane's AQM. */
+static INLINE const struct OF(_config) *config_of(const struct instance *instance, u32 number)
+{
+#ifdef CLASSES
+	return &instance->params.config[number & (CLASS_MAP_MOST - 1)];
+#else
+	return &instance->params.config.own;
+#endif
+}
+
+/* True if a lane's AQM has a function of those that the program has code for. */
+#ifdef CLASSES
+#define LANE_HAS(what, instance, number) classes_has_##what(config_of(instance, number))
+#else
+#define LANE_HAS(what, instance, number) 1
+#endif
 
 /* The last step of SplitMix64: Steele et al. 2014. */
 static INLINE u64 mix(u64 word)

@@ -172,9 +172,9 @@ VERIFIED_ONCE int bring_up_to_date(struct instance *instance, struct lane *lane,
 		return 0;
 	if (lane->edition != instance->edition) {
 		if (lane->edition)
-			retune_aqm(instance, lane, now_ns);
+			retune_aqm(instance, lane, number, now_ns);
 		else
-			begin_aqm(instance, lane, instance->several.begun_ns);
+			begin_aqm(instance, lane, number, instance->several.begun_ns);
 		lane->edition = instance->edition;
 	}
 	make_up_ticks(0, instance, lane, number, now_ns);

@@ -5,6 +5,7 @@
 //! [`Judge::answer`] makes the calls that a world makes of an AQM. [`QdiscKind::install`] registers it as
 //! a kind of qdisc.
 
+mod classes;
 mod compile;
 mod counts;
 mod device;
@@ -49,5 +50,5 @@ pub enum KernelError {
 /// If the compiler or the verifier refuses it, or if something is missing on this machine.
 pub fn verify(class: &'static Class) -> Result<u32, KernelError> {
     let aqm = Configured::new(class, &[]).expect("defaults obey the rules");
-    Judge::load(&compile(Program::Judge, class)?, &aqm)?.verified_instructions()
+    Judge::load(&compile(Program::Judge, &[class])?, &aqm)?.verified_instructions()
 }

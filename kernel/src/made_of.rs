@@ -7,34 +7,36 @@ use sluice_aqm::Class;
 
 use crate::{
     KernelError,
+    classes::kinds,
     compile::{Object, Program, files, functions, scheduler_of},
     refusal::open,
 };
 
 /// Bytes of the name in an object, padded with zeros.
-const NAME_BYTES: usize = 64;
+const NAME_BYTES: usize = 512;
 
 /// AQM and text that an object was compiled from.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct MadeOf {
-    /// AQM whose functions it has, its scheduler, and whether it has a log.
-    name: String,
+    /// AQMs whose functions it has, its scheduler, and whether it has a log.
+    pub name: String,
     /// SHA-256 of all text that the compiler got, in hexadecimal.
     pub sha256: String,
 }
 
 impl MadeOf {
-    /// Returns what an object of this AQM must have recorded.
-    pub fn new(program: Program, class: &Class) -> Self {
-        let mut name = functions(class).to_owned();
+    /// Returns what an object of this AQM, or of these of classes, must have recorded.
+    pub fn new(program: Program, aqms: &[&Class]) -> Self {
+        let kinds: Vec<&str> = kinds(aqms).into_iter().map(functions).collect();
+        let mut name = kinds.join(", ");
         if let Program::Qdisc { log, .. } = program {
-            let scheduler = scheduler_of(program, class);
+            let scheduler = scheduler_of(program, aqms);
             name += &scheduler.map_or_else(String::new, |scheduler| format!(" with {scheduler}"));
             name += if log { " with a log" } else { "" };
         }
         let mut sum = Sha256::new();
-        for (file, text) in files(program, class) {
-            for part in [&file, text] {
+        for (file, text) in files(program, aqms) {
+            for part in [&*file, &*text] {
                 sum.update(part.len().to_le_bytes());
                 sum.update(part);
             }
@@ -66,9 +68,9 @@ impl MadeOf {
 /// Returns what an object was compiled from.
 ///
 /// # Errors
-/// If it was not compiled from this AQM and its present text.
-pub(crate) fn check(object: &Object, class: &Class) -> Result<MadeOf, KernelError> {
-    let must = MadeOf::new(object.program, class);
+/// If it was not compiled from these AQMs and their present text.
+pub(crate) fn check(object: &Object, aqms: &[&Class]) -> Result<MadeOf, KernelError> {
+    let must = MadeOf::new(object.program, aqms);
     let refuse = |what: &str| {
         Err(KernelError::Missing(format!(
             "the object is {what}, not {} compiled as a qdisc",

@@ -8,8 +8,10 @@
  * text), HAS_DEPART, HAS_TICK, HAS_OCCUPANCY if the AQM has these functions, WANTS_CANDIDATE,
  * WANTS_FLOW if the hash of a packet's flow is used, WANTS_TRAFFIC_CLASS if its DSCP or ECN
  * codepoint is, WANTS_HOSTS if the hashes of its hosts are, HAS_READY if its scheduler shapes,
- * HAS_LOST if it is told of losses, LOGS, and with a scheduler SCHEDULER_HEADER (its file) and SCHEDULER (its name). A
- * coupled discipline is both AQM and scheduler, and COUPLED is defined.
+ * HAS_LOST if it is told of losses, LOGS, and with a scheduler SCHEDULER_HEADER (its file) and
+ * SCHEDULER (its name). A coupled discipline is both AQM and scheduler, and COUPLED is defined. With
+ * CLASSES the scheduler's lanes are classes of service, and AQM is `classes` of classes.bpf.h.
+ * MADE_OF tells all this in words.
  *
  * A kind of qdisc serves up to INSTANCES interfaces. Each has an entry of `instances`, with AQMs
  * and state of its own, and a part of the map `places`, in which its packets wait. The kernel holds
@@ -36,13 +38,6 @@
 #include "fifo.bpf.h"
 #endif
 #include "reload.bpf.h"
-
-#ifndef COUPLED
-#define ARRIVE(instance, lane, view) \
-	OF(_arrive)(&(lane)->state.own, &(instance)->params.config.own, view)
-#define DEPART(instance, lane, view) \
-	OF(_depart)(&(lane)->state.own, &(instance)->params.config.own, view)
-#endif
 
 /* A shaped link that was late makes up for at most this time. */
 #define CATCH_UP_NS 10000000ULL
@@ -83,7 +78,7 @@ static INLINE enum aqm_verdict judge_arrival(struct Qdisc *sch, struct instance 
 	view.random = draw(instance, now_ns);
 	view.full = !has_room(sch, instance, arrived->bytes);
 #ifdef WANTS_CANDIDATE
-	if (packets_in(sch, lane)) {
+	if (packets_in(sch, lane) && LANE_HAS(candidate, instance, number)) {
 		struct place *place;
 
 		*candidate = index_at_random(sch, instance, lane);
@@ -242,6 +237,8 @@ static INLINE enum aqm_verdict judge(struct Qdisc *sch, struct instance *instanc
 	struct aqm_view view = look(sch, instance, lane, number, now_ns);
 	enum aqm_verdict verdict;
 
+	if (!LANE_HAS(depart, instance, number))
+		return AQM_ADMIT;
 	/* the packet that leaves is in service, so the queue is not idle */
 	view.idle = 0;
 	view.idle_since_ns = 0;

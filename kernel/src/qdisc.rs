@@ -10,7 +10,7 @@ use std::{
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object as Loaded, OpenObject};
 use memchr::memmem;
-use sluice_aqm::Configured;
+use sluice_aqm::{Class, Configured};
 
 use crate::{
     Counts, Fixed, Happened, Installed, KernelError, Settings,
@@ -92,15 +92,15 @@ impl QdiscKind {
     pub fn maps_bytes(
         &self,
         object: &Object,
-        aqm: &Configured,
+        aqms: &[Configured],
         fixed: &Fixed,
     ) -> Result<u64, KernelError> {
-        made_of::check(object, aqm.class())?;
+        made_of::check(object, &classes_of(aqms))?;
         let open = open(&object.bytes, |open| self.make_ready(open, fixed)).map_err(lost)?;
         Ok(memory::maps_bytes(&open))
     }
 
-    /// Loads an AQM into the kernel, and registers it as this kind. It stays until
+    /// Loads an AQM, or one for each class of service, into the kernel, and registers it as this kind. It stays until
     /// [`QdiscKind::remove`], even when this process ends.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ impl QdiscKind {
     pub fn install(
         &self,
         object: &Object,
-        aqm: &Configured,
+        aqms: &[Configured],
         scheduler: Option<&Configured>,
         settings: &Settings,
         fixed: &Fixed,
@@ -117,13 +117,13 @@ impl QdiscKind {
         if self.folder.exists() {
             return Err(self.is_there());
         }
-        let made_of = made_of::check(object, aqm.class())?;
+        let made_of = made_of::check(object, &classes_of(aqms))?;
         check_kernel()?;
         let loaded = load(&object.name, &object.bytes, |open| {
             self.make_ready(open, fixed)
         })?;
         let mut installed = Installed::new(loaded, object.program, made_of, fixed);
-        installed.set(aqm, scheduler, settings)?;
+        installed.set(aqms, scheduler, settings)?;
         self.claim()?;
         if let Err(error) = self.attach(&mut installed.loaded, fixed) {
             // removes what was made so far; an error here would hide the first one
@@ -332,6 +332,11 @@ impl QdiscKind {
             .and_then(|()| fs::remove_dir(&self.folder));
         removed.map_err(|error| KernelError::Missing(format!("{}: {error}", self.name())))
     }
+}
+
+/// Returns the classes of AQMs.
+pub(crate) fn classes_of(aqms: &[Configured]) -> Vec<&'static Class> {
+    aqms.iter().map(Configured::class).collect()
 }
 
 /// Returns the value of a map that has only one.

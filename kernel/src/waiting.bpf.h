@@ -103,7 +103,8 @@ static INLINE void make_up_ticks(const struct Qdisc *sch, struct instance *insta
 				 struct lane *lane, u32 number, u64 now_ns)
 {
 #ifdef HAS_TICK
-	u64 interval_ns = OF(_tick_interval_ns)(&instance->params.config.own);
+	const struct OF(_config) *config = config_of(instance, number);
+	u64 interval_ns = OF(_tick_interval_ns)(config);
 	struct aqm_view view;
 
 	if (!interval_ns || now_ns < lane->tick_ns)
@@ -113,7 +114,7 @@ static INLINE void make_up_ticks(const struct Qdisc *sch, struct instance *insta
 			break;
 		view = look(sch, instance, lane, number, lane->tick_ns);
 		view.buffer_bytes = 0;	/* of the other lanes the past is not known */
-		OF(_tick)(&lane->state.own, &instance->params.config.own, &view);
+		OF(_tick)(&lane->state.own, config, &view);
 		log(instance, HAPPENED_TICK, number, 0, 0, 0, &view);
 		lane->tick_ns += interval_ns;
 	}
@@ -123,6 +124,53 @@ static INLINE void make_up_ticks(const struct Qdisc *sch, struct instance *insta
 }
 #endif
 
+#ifdef CLASSES
+/* Inlined, the AQMs of all classes would be followed on each path of the program. */
+VERIFIED_ONCE u32 arrive_in_class(struct instance *instance, struct lane *lane,
+				  const struct aqm_view *view)
+{
+	if (!instance || !lane || !view)
+		return AQM_ADMIT;
+	return OF(_arrive)(&lane->state.own, config_of(instance, view->lane), view);
+}
+
+VERIFIED_ONCE u32 depart_in_class(struct instance *instance, struct lane *lane,
+				  const struct aqm_view *view)
+{
+	if (!instance || !lane || !view)
+		return AQM_ADMIT;
+	return OF(_depart)(&lane->state.own, config_of(instance, view->lane), view);
+}
+
+VERIFIED_ONCE int count_in_class(struct instance *instance, struct lane *lane,
+				 const struct aqm_view *view, s64 change)
+{
+	if (instance && lane && view)
+		OF(_occupancy)(&lane->state.own, config_of(instance, view->lane), view, change);
+	return 0;
+}
+
+/* Bounds what such a function returns, of which the verifier knows nothing. */
+static INLINE enum aqm_verdict verdict_of(u32 answer)
+{
+	answer &= 7;
+	/* the compiler forgets what it knows of the answer, and keeps the mask */
+	__asm__ volatile("" : "+r"(answer));
+	return (enum aqm_verdict)answer;
+}
+
+#define ARRIVE(instance, lane, view) verdict_of(arrive_in_class(instance, lane, view))
+#define DEPART(instance, lane, view) verdict_of(depart_in_class(instance, lane, view))
+#define COUNT(instance, lane, view, change) count_in_class(instance, lane, view, change)
+#elif !defined(COUPLED)	/* lanes.bpf.h asks a coupled discipline */
+#define ARRIVE(instance, lane, view) \
+	OF(_arrive)(&(lane)->state.own, config_of(instance, 0), view)
+#define DEPART(instance, lane, view) \
+	OF(_depart)(&(lane)->state.own, config_of(instance, 0), view)
+#define COUNT(instance, lane, view, change) \
+	OF(_occupancy)(&(lane)->state.own, config_of(instance, 0), view, change)
+#endif
+
 /* Tells the AQM that a packet is about to join the queue (`change` 1) or has left it (-1). */
 static INLINE void tell(const struct Qdisc *sch, struct instance *instance, struct lane *lane,
 			u32 number, const struct waiting *waiting, u64 now_ns, s64 change)
@@ -130,13 +178,15 @@ static INLINE void tell(const struct Qdisc *sch, struct instance *instance, stru
 #ifdef HAS_OCCUPANCY
 	struct aqm_view view = look(sch, instance, lane, number, now_ns);
 
+	if (!LANE_HAS(occupancy, instance, number))
+		return;
 	show(&view, instance, waiting);
 #ifndef SCHEDULER
 	/* the link is busy, or will send the packet that has left */
 	if (change < 0)
 		view.idle = view.idle_since_ns = 0;
 #endif
-	OF(_occupancy)(&lane->state.own, &instance->params.config.own, &view, change);
+	COUNT(instance, lane, &view, change);
 	log(instance, change > 0 ? HAPPENED_JOIN : HAPPENED_LEAVE, number, waiting->packet, 0, 0,
 	    &view);
 #endif
@@ -144,12 +194,12 @@ static INLINE void tell(const struct Qdisc *sch, struct instance *instance, stru
 
 #ifndef COUPLED
 /* When a tick is due an interval from now; later than any time if the AQM gets none. */
-static INLINE u64 tick_after(const struct instance *instance, u64 now_ns)
+static INLINE u64 tick_after(const struct instance *instance, u32 number, u64 now_ns)
 {
 	u64 interval_ns = 0;
 
 #ifdef HAS_TICK
-	interval_ns = OF(_tick_interval_ns)(&instance->params.config.own);
+	interval_ns = OF(_tick_interval_ns)(config_of(instance, number));
 #endif
 	return interval_ns ? now_ns + interval_ns : ~0ULL;
 }
@@ -158,16 +208,18 @@ static INLINE u64 tick_after(const struct instance *instance, u64 now_ns)
  * The AQM has other parameters, and keeps its state. A tick that is due stays due, but the next one
  * comes no later than a new interval from now. Ticks that are made up for use the new parameters.
  */
-static INLINE void retune_aqm(const struct instance *instance, struct lane *lane, u64 now_ns)
+static INLINE void retune_aqm(const struct instance *instance, struct lane *lane, u32 number,
+			      u64 now_ns)
 {
-	u64 next_ns = tick_after(instance, now_ns);
+	u64 next_ns = tick_after(instance, number, now_ns);
 
 	if (lane->tick_ns > next_ns || !(next_ns + 1))
 		lane->tick_ns = next_ns;
 }
 
 /* Sets the state of an AQM to its start. */
-static INLINE void begin_aqm(const struct instance *instance, struct lane *lane, u64 now_ns)
+static INLINE void begin_aqm(const struct instance *instance, struct lane *lane, u32 number,
+			     u64 now_ns)
 {
 	u64 *words = (u64 *)&lane->state;
 	const u32 count = WORDS(lane->state);
@@ -176,7 +228,7 @@ static INLINE void begin_aqm(const struct instance *instance, struct lane *lane,
 		if ((u32)turn < count)
 			words[turn] = 0;
 	}
-	lane->tick_ns = tick_after(instance, now_ns);
+	lane->tick_ns = tick_after(instance, number, now_ns);
 }
 
 #endif

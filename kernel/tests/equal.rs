@@ -14,7 +14,8 @@ const BURSTS: usize = 29_000;
 /// Makes the same calls in engine and kernel; returns ns per call in the kernel, and the number of
 /// instructions that its verifier followed.
 fn compare(name: &str, aqm: &Configured, calls: &[Call]) -> (f64, u32) {
-    let judge = compile(Program::Judge, aqm.class()).and_then(|object| Judge::load(&object, aqm));
+    let judge =
+        compile(Program::Judge, &[aqm.class()]).and_then(|object| Judge::load(&object, aqm));
     let mut judge = judge.unwrap_or_else(|error| panic!("{name}: {error}"));
     let (mut engine, mut took_ns) = (aqm.start(), 0);
     for (part, calls) in calls.chunks(QUESTIONS).enumerate() {

@@ -107,9 +107,12 @@ pub struct CompileOptions {
     /// Where the object goes.
     #[arg(value_name = "FILE.o")]
     pub object: PathBuf,
-    /// With the lanes of this scheduler: sfq, drr or fq.
+    /// With the lanes of this scheduler: sfq, drr or fq; prio or ets for classes of service.
     #[arg(long, value_name = "NAME")]
     pub scheduler: Option<String>,
+    /// Another AQM that classes of service have; may be given several times.
+    #[arg(long, value_name = "NAME|HEADER.h")]
+    pub also: Vec<String>,
     /// With a log of all decisions.
     #[arg(long)]
     pub log: bool,

@@ -14,7 +14,7 @@ use sluice_kernel::{Counts, Device, Installed, KINDS, KernelError, QdiscKind};
 
 use super::{
     check, read,
-    ready::{Ready, aqm_of, device, words},
+    ready::{Ready, aqm_of, aqms, device, words},
     tc::Tc,
 };
 use crate::{
@@ -59,7 +59,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         // a shadow sees every packet
         ready.fixed.sampled = 1;
     }
-    let maps_bytes = kind.maps_bytes(&ready.object, &ready.aqm, &ready.fixed)?;
+    let maps_bytes = kind.maps_bytes(&ready.object, &ready.aqms, &ready.fixed)?;
     let plane = InKernel::start(kind, device, &settings, &ready)?.with_shadow(feed);
     let needs = Needs {
         capabilities: &[privileges::DECIDE, Capability::CAP_BPF],
@@ -118,7 +118,7 @@ impl InKernel {
         let start_ns = clock_ns()?;
         let installed = kind.install(
             &ready.object,
-            &ready.aqm,
+            &ready.aqms,
             ready.scheduler.as_ref(),
             &ready.settings,
             &ready.fixed,
@@ -166,7 +166,7 @@ impl InKernel {
         let settings = words(&self.settings, AT_ONCE_BPS);
         let link = &self.settings.forward;
         self.installed
-            .set(&link.under.aqm, link.in_lanes(), &settings)?;
+            .set(&aqms(link), link.in_lanes(), &settings)?;
         let begin = Instant::now();
         loop {
             let snapshot = self.installed.snapshot(0)?;
@@ -208,8 +208,7 @@ impl InKernel {
         let service = link.service();
         let rate_bps = service.map_or(link.rate_bps, |of| of.rate_bps(now_ns, link.rate_bps));
         let words = words(settings, rate_bps);
-        self.installed
-            .set(&link.under.aqm, link.in_lanes(), &words)?;
+        self.installed.set(&aqms(link), link.in_lanes(), &words)?;
         self.rate_bps = rate_bps;
         self.change_ns = service.and_then(|of| of.next_change_ns(now_ns));
         self.settings = settings.clone();

@@ -31,8 +31,8 @@ impl From<KernelError> for Failure {
 pub struct Ready {
     /// The program.
     pub object: Object,
-    /// The AQM.
-    pub aqm: Configured,
+    /// The AQM, or one for each class of service.
+    pub aqms: Vec<Configured>,
     /// The scheduler; `None`: one queue, first in, first out.
     pub scheduler: Option<Configured>,
     /// Settings that can change.
@@ -58,12 +58,6 @@ impl Ready {
             .map(|text| device(text))
             .collect::<Result<Vec<_>, _>>()?;
         let words = words(settings, settings.forward.rate_bps);
-        if !settings.forward.under.of_classes.is_empty() {
-            return Err(Failure(
-                "in the kernel there are no classes of service: without --backend kernel the gate has them"
-                    .into(),
-            ));
-        }
         if words.ecn && marks_at.is_empty() {
             return Err(Failure(
                 "in the kernel, ecn takes --marks-at: a BPF qdisc cannot write to packets, so a \
@@ -71,10 +65,11 @@ impl Ready {
                     .into(),
             ));
         }
-        let aqm = settings.forward.under.aqm.clone();
+        let aqms = aqms(&settings.forward);
         let scheduler = settings.forward.in_lanes().cloned();
         let program = Program::Qdisc {
             scheduler: scheduler.as_ref().map(|scheduler| &*scheduler.class().name),
+            has_classes: has_classes(&settings.forward),
             log: log_megabytes.is_some(),
         };
         let object = match &options.object {
@@ -84,11 +79,14 @@ impl Ready {
                 name: aqm_of(&settings.forward),
                 program,
             },
-            None => compile(program, aqm.class())?,
+            None => {
+                let classes: Vec<&Class> = aqms.iter().map(Configured::class).collect();
+                compile(program, &classes)?
+            }
         };
         Ok(Self {
             object,
-            aqm,
+            aqms,
             fixed: Fixed {
                 instances: 1,
                 most_packets: words.limit_packets,
@@ -130,36 +128,49 @@ pub fn device(text: &str) -> Result<Device, Failure> {
         .map_err(|what| Failure(format!("{text}: {what}")))
 }
 
-/// Compiles the qdisc of an AQM.
+/// Compiles the qdisc of an AQM, or of those of classes.
 ///
 /// # Errors
 /// If there is no such AQM, or if the compiler refuses it.
-pub fn compiled(aqm: &str, program: Program) -> Result<Object, Failure> {
-    let class = sluice_scenario::aqm_class(aqm).map_err(Failure)?;
-    Ok(compile(program, class)?)
+pub fn compiled(aqms: &[&String], program: Program) -> Result<Object, Failure> {
+    let classes = aqms.iter().map(|aqm| sluice_scenario::aqm_class(aqm));
+    let classes = classes.collect::<Result<Vec<_>, _>>().map_err(Failure)?;
+    Ok(compile(program, &classes)?)
 }
 
-/// Returns the name of a scheduler.
+/// Returns a scheduler.
 ///
 /// # Errors
 /// If there is none of that name.
-pub fn scheduler(name: &str) -> Result<&'static str, Failure> {
-    let spreads = |class: &&Class| !sluice_scenario::takes_classes(class);
-    find_scheduler(name)
-        .filter(spreads)
-        .map(|class| &*class.name)
-        .ok_or_else(|| {
-            let known = schedulers().iter().filter(spreads);
-            let known: Vec<&str> = known.map(|class| &*class.name).collect();
-            Failure(format!(
-                "--scheduler {name}: it must be one of {} (without it: first in, first out)",
-                known.join(", ")
-            ))
-        })
+pub fn scheduler(name: &str) -> Result<&'static Class, Failure> {
+    find_scheduler(name).ok_or_else(|| {
+        let known: Vec<&str> = schedulers().iter().map(|class| &*class.name).collect();
+        Failure(format!(
+            "--scheduler {name}: it must be one of {} (without it: first in, first out)",
+            known.join(", ")
+        ))
+    })
 }
 
-/// Returns the AQM's name, or the path of its header.
+/// True if a link's queues are classes of service.
+fn has_classes(link: &LinkSettings) -> bool {
+    !link.under.of_classes.is_empty()
+}
+
+/// Returns the AQM of a link's queues, or one for each class of service.
+pub fn aqms(link: &LinkSettings) -> Vec<Configured> {
+    match has_classes(link) {
+        true => link.under.of_classes.clone(),
+        false => vec![link.under.aqm.clone()],
+    }
+}
+
+/// Returns the AQM's name, or the path of its header; the names of those of classes, in their order.
 pub fn aqm_of(link: &LinkSettings) -> String {
+    if has_classes(link) {
+        let names = link.under.of_classes.iter().map(|aqm| &*aqm.class().name);
+        return names.collect::<Vec<_>>().join(", ");
+    }
     match &link.under.discipline.aqm {
         AqmName::Named(name) => name.clone(),
         AqmName::Header(path) => path.display().to_string(),

@@ -16,6 +16,12 @@ KIND = "sluice"
 _OBJECT, _SCENARIO, _RATES = "qdisc.o", "scenario.toml", "rates.csv"
 
 
+def _aqms(discipline: Discipline) -> list[str]:
+    """The AQM of its queues, or those of its classes, each once."""
+    given = [each.aqm or discipline.aqm for each in discipline.classes] or [discipline.aqm]
+    return [aqm for aqm in dict.fromkeys(given) if isinstance(aqm, str)]
+
+
 def own(
     scenario: NetworkScenario,
     discipline: Discipline,
@@ -34,9 +40,9 @@ def own(
     Raises:
         SluiceError: If there is no `sluiced`, or if the compiler refuses the AQM.
     """
-    assert isinstance(discipline.aqm, str)
+    aqm, *also = _aqms(discipline)
     files = {
-        _OBJECT: compiled(discipline.aqm, scheduler=discipline.scheduler.kind),
+        _OBJECT: compiled(aqm, scheduler=discipline.scheduler.kind, also=also),
         # the same bytes for the same replication, however many there are
         _SCENARIO: alone(scenario.replace(replications=1), discipline).encode(),
     }

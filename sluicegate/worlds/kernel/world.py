@@ -64,11 +64,6 @@ class Kernel(RealNetwork[KernelRecord]):
     def against(self, scenario: NetworkScenario, discipline: Discipline) -> Iterator[str]:
         """Why a discipline cannot be a qdisc, with the path of the field."""
         yield from of_discipline(discipline)
-        if discipline.classes:
-            yield (
-                f"scheduler.kind = {discipline.scheduler.kind} has no qdisc: all queues of a BPF "
-                "qdisc have one kind of AQM; the worlds network, slotted and gate have classes"
-            )
 
     def layer(self, scenario: NetworkScenario, discipline: Discipline) -> LayerOf:
         """The discipline as a qdisc."""

@@ -16,7 +16,9 @@ def alone(scenario: NetworkScenario, discipline: Discipline) -> str:
         if "capture" in flows:
             flows["capture"] = str(Path(flows["capture"]).resolve())
     own = [each["discipline"] for each in table["links"].values() if "discipline" in each]
-    for given in [*table["disciplines"], *own]:
-        if given["aqm"].endswith(".h"):
+    disciplines = [*table["disciplines"], *own]
+    of_classes = [each for given in disciplines for each in given.get("classes", [])]
+    for given in [*disciplines, *of_classes]:
+        if (given.get("aqm") or "").endswith(".h"):
             given["aqm"] = str(Path(given["aqm"]).resolve())
     return toml(table)
