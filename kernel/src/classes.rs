@@ -79,7 +79,7 @@ mod tests {
             "#include \"choke.h\"\n#include \"codel.h\"\n#include \"red.h\"\n\
              #define KINDS(K) K(0, choke) K(1, codel) K(2, red)\n\
              #define KINDS_WITH_DEPART(K) K(1, codel)\n\
-             #define KINDS_WITH_TICK(K)\n\
+             #define KINDS_WITH_TICK(K) K(2, red)\n\
              #define KINDS_WITH_OCCUPANCY(K)\n\
              #define KINDS_WITH_CANDIDATE(K) K(0, choke)\n"
         );
