@@ -644,29 +644,6 @@ def test_marks_and_flow_queues_run_in_the_laboratory(tmp_path, monkeypatch):
     assert record["loss_ratio"].value == 0
 
 
-@needs_qdiscs
-def test_classes_of_service_and_cake_run_in_the_laboratory(tmp_path, monkeypatch):
-    monkeypatch.setenv("SLUICE_RUNS", str(tmp_path))
-    voice = {"kind": "datagrams", "label": "voice", "dscp": 46, "rate_bps": 400e3}
-    flows = [
-        voice | {"packet_bytes": 200},
-        {"kind": "tcp", "label": "rest", "count": 4, "tcp": TCP},
-    ]
-    strict = {"aqm": "drop_tail", "dscp": [46]}
-    shares = {"aqm": "codel", "params": {"target": 0.002, "interval": 0.02}, "quantum_bytes": 1500}
-    classes = {"aqm": "red", "scheduler": {"kind": "ets"}, "classes": [strict, shares]}
-    cake = {"aqm": "cake", "victim": "front", "ecn": True, "params": {"rate_bps": 9e6}}
-    records = sg.compare(scenario(flows=flows, disciplines=[classes, cake]), world="kernel").records
-    for record in records:
-        assert record["voice.loss_ratio"].value == 0
-        # at most a packet of 1500 bytes is before it
-        assert record["voice.sojourn_mean"].value < 0.0013 < record["rest.sojourn_mean"].value
-    assert records[0]["rest.loss_ratio"].value > 0
-    # the link has 10 Mbit/s, and CAKE leaves a tenth of it free
-    goodputs = [record["rest.goodput_bps"].value for record in records]
-    assert 8e6 < goodputs[1] < 8.7e6 < goodputs[0] < 9.6e6
-
-
 @needs_compiler
 def test_only_classes_of_service_have_several_aqms():
     with pytest.raises(SluiceError, match="--also takes --scheduler prio or ets"):
