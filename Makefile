@@ -155,6 +155,7 @@ bench: build
 	@$(BIN)/python bench/frontier.py
 	@$(BIN)/python bench/gym.py
 	@$(BIN)/python bench/growth.py
+	@$(BIN)/python bench/schedulers.py
 	@$(BIN)/python bench/sweep.py
 	@$(BIN)/python bench/trace.py
 	@$(BIN)/python bench/headers.py
