@@ -644,6 +644,28 @@ def test_marks_and_flow_queues_run_in_the_laboratory(tmp_path, monkeypatch):
     assert record["loss_ratio"].value == 0
 
 
+@needs_qdiscs
+def test_classes_of_service_and_cake_run_in_the_laboratory(tmp_path, monkeypatch):
+    monkeypatch.setenv("SLUICE_RUNS", str(tmp_path))
+    voice = {"kind": "datagrams", "label": "voice", "dscp": 46, "rate_bps": 400e3}
+    flows = [
+        voice | {"packet_bytes": 200},
+        {"kind": "tcp", "label": "rest", "count": 4, "tcp": TCP},
+    ]
+    strict = {"aqm": "drop_tail", "dscp": [46]}
+    shares = {"aqm": "codel", "params": {"target": 0.002, "interval": 0.02}, "quantum_bytes": 1500}
+    classes = {"aqm": "red", "scheduler": {"kind": "ets"}, "classes": [strict, shares]}
+    cake = {"aqm": "cake", "victim": "front", "ecn": True, "params": {"rate_bps": 5e6}}
+    records = sg.compare(scenario(flows=flows, disciplines=[classes, cake]), world="kernel").records
+    for record in records:
+        # TCP's packets are lost, and none of the 250 a second that voice has
+        assert record["loss_ratio"].value > 0.01
+        assert record["datagram_goodput"].value == pytest.approx(250, rel=0.005)
+    # CAKE has half of the link
+    assert records[0]["utilization"].value > 0.8
+    assert 0.4 < records[1]["utilization"].value < 0.51
+
+
 @needs_compiler
 def test_only_classes_of_service_have_several_aqms():
     with pytest.raises(SluiceError, match="--also takes --scheduler prio or ets"):
