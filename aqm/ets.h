@@ -7,7 +7,7 @@
  * When the buffer is full, the longest of the lanes that share loses a packet, in bytes; if none of
  * them has any, the last strict lane in which packets wait.
  *
- * IEEE 802.1Q-2018, clause 37; Linux, net/sched/sch_ets.c. There each band has a limit of its own.
+ * IEEE 802.1Qaz-2011, in IEEE 802.1Q since 2012; Linux, net/sched/sch_ets.c. There each band has a limit of its own.
  */
 #ifndef SLUICEGATE_ETS_H
 #define SLUICEGATE_ETS_H
