@@ -210,9 +210,10 @@ def compare(
     Args:
         scenario: What to run, or the path of its file.
         world: `slotted` simulates, `chain` solves exactly (see `sluicegate.chain`), `network`
-            simulates a network scenario; several give each discipline once in each. A world with
-            settings of its own is an object, such as `sluicegate.worlds.Chain(grid=0.125)`. None:
-            the one that simulates such a scenario.
+            simulates a network scenario, and `gate`, `kernel` and `twin` run it with real packets;
+            several give each discipline once in each. A world with settings of its own is an
+            object, such as `sluicegate.worlds.Chain(grid=0.125)`. None: the one that simulates
+            such a scenario.
         threads: Threads that a simulation uses; all cores if None.
         watch: Called now and then with a name, what is done, what there is to do (slots, seconds,
             or the progress of a solution), and a text that says what that means.

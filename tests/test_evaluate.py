@@ -449,6 +449,11 @@ def test_a_class_in_python_and_a_header_are_judged(tmp_path, root):
         ([], {}, "disciplines must have one AQM at least"),
         (["dualpi2"], {}, "dualpi2 in section 3.1: dualpi2: ecn must be true"),
         (["codel", "codel"], {}, "two disciplines are called codel: give one another label"),
+        (
+            [sg.Discipline(aqm="codel", label="drop_tail")],
+            {},
+            "a discipline is called drop_tail and is another: give it another label",
+        ),
         (["codel"], {"replications": 1}, "replications = 1 must be at least 2"),
         (["codel"], {"profile": "mars"}, "profile = mars must be one of default, home"),
         (["codel"], {"shard": (3, 2)}, "shard = 3/2 must be k/n"),

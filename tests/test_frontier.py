@@ -505,6 +505,7 @@ def test_the_command(tmp_path, root, capsys):
         ("--bound late=0.1", 2, "--bound: late=0.1 must be NAME<=VALUE"),
         ("--bound late>=0.1", 2, "only in_time is bounded from below"),
         ("--bound late<=x", 2, "'x' must be a number"),
+        ("--bound late<=nan", 2, "'nan' must be a finite number"),
     ],
 )
 def test_wrong_options(words, code, problem, root, tmp_path, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -188,6 +189,8 @@ def _bound(text: str) -> tuple[str, float]:
             value = float(number)
         except ValueError:
             raise UsageError(f"--bound: {text}: {number!r} must be a number") from None
+        if not math.isfinite(value):
+            raise UsageError(f"--bound: {text}: {number!r} must be a finite number")
         more = name.strip() == "in_time"
         if (sign == ">=") != more:
             raise UsageError(

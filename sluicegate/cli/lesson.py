@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
-from csv import writer
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -174,11 +172,19 @@ def _grade(chosen: Lesson, files: Sequence[Path], student: int | None, table: Pa
         except (OSError, SluiceError) as error:
             wrong.append(str(error))
     if table is not None:
-        text = io.StringIO()
-        written = writer(text, lineterminator="\n")
-        written.writerow(["file", "lesson", "student", "name", "given", "right"])
-        written.writerows(rows)
-        write_whole(table, text.getvalue())
+        import polars as pl
+
+        from sluicegate.report.csv import csv_text
+
+        columns = {
+            "file": pl.String,
+            "lesson": pl.String,
+            "student": pl.Int64,
+            "name": pl.String,
+            "given": pl.Float64,
+            "right": pl.Boolean,
+        }
+        write_whole(table, csv_text(pl.DataFrame(rows, schema=columns, orient="row")))
         console().print(f"results: {escape(str(table))}", soft_wrap=True)
     if wrong:
         raise SluiceError("\n".join(wrong))

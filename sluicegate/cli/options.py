@@ -302,7 +302,7 @@ def shard(text: str | None) -> tuple[int, int]:
     """What `--shard` was given: part K of N; the whole if nothing."""
     if text is None:
         return 1, 1
-    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text)
     if found is None:
         raise UsageError(f"--shard: {text!r} must be K/N, such as 2/8")
     return int(found[1]), int(found[2])

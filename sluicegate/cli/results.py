@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +65,8 @@ class Picture:
         `classes` are the names of its classes of flows, if they are known.
         """
         if self.path is not None:
+            if not math.isfinite(self.width):
+                raise UsageError(f"--width: {self.width} must be a number of inches")
             from sluicegate.sweeps.figures import check  # loads matplotlib
 
             check(self.path, self.y or _USUAL_Y, self.x, self.colour, paths, classes)

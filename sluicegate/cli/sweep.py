@@ -160,7 +160,7 @@ def _variable(text: str) -> tuple[str, object]:
         return path.strip(), values.strip()
     try:
         listed = tomllib.loads(f"it = [{values}]")["it"]
-    except ValueError:
+    except (ValueError, RecursionError):
         # words need no quotes
         listed = [syntax.value(part.strip()) for part in values.split(",")]
     return path.strip(), listed

@@ -99,8 +99,8 @@ def _print(record: GateRecord, done: str, measures: list[str]) -> None:
     screen.print(f"[bold]{escape(record.discipline)}[/]")
     screen.print(terminal_table(*record_rows(record, measures)))
     screen.print(f"{record.method}; {done}")
-    if len(record.connections):
-        looks = record.connections.filter(pl.col("time_s") >= record.run["duration_s"] / 2)
+    looks = record.connections.filter(pl.col("time_s") >= record.run["duration_s"] / 2)
+    if len(looks):
         cwnd, rtt_s = (looks[name].to_numpy().mean() for name in ("cwnd", "rtt_s"))
         screen.print(f"TCP in the second half: window {cwnd:.1f} packets, RTT {rtt_s * 1e3:.1f} ms")
     for row in record.lateness.rows(named=True):

@@ -74,7 +74,7 @@ def measured(
         values["goodput_ratio"] = float(goodputs[1] / goodputs[0]) if goodputs[0] else math.nan
         values["goodput_fairness"] = fairness(goodputs)
     for phase in case.phases(profile):
-        values |= _of_phase(record, phase, profile.packet_bytes)
+        values |= _of_phase(record, phase)
     if decisions is not None:
         flows = sum(each.count for each in case.flows(profile))
         ratio = _synchronisation(decisions, flows, profile)
@@ -96,7 +96,7 @@ def _of_class(record: NetworkRecord, name: str) -> dict[str, float]:
     return found
 
 
-def _of_phase(record: NetworkRecord, phase: Phase, packet_bytes: int) -> dict[str, float]:
+def _of_phase(record: NetworkRecord, phase: Phase) -> dict[str, float]:
     """Means of a phase at the main queue; the delay by Little's law."""
     series = record.ports[record.main_place].series
     part = series.filter(pl.col("time_s").is_between(phase.start_s, phase.stop_s))
@@ -107,9 +107,10 @@ def _of_phase(record: NetworkRecord, phase: Phase, packet_bytes: int) -> dict[st
     arrivals = float(part["arrivals"][-1] - part["arrivals"][0])
     lost = float(part["losses"][-1] - part["losses"][0])
     queue = float(part["queue"].cast(pl.Float64).mean() or 0.0)  # type: ignore[arg-type]
-    sent = sent_bytes / packet_bytes
     return {
-        f"{phase.name}.queueing_delay": queue * length_s / sent if sent else math.nan,
+        f"{phase.name}.queueing_delay": queue * length_s / (arrivals - lost)
+        if arrivals > lost
+        else math.nan,
         f"{phase.name}.throughput_bps": 8 * sent_bytes / length_s,
         f"{phase.name}.loss_ratio": lost / arrivals if arrivals else math.nan,
     }

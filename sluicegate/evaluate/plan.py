@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -78,6 +78,11 @@ class Plan:
             raise SluiceError("disciplines must have one AQM at least")
         if sections is not None and not sections:
             raise SluiceError("sections must have one at least")
+        plain = Discipline(aqm=DROP_TAIL)
+        if any(each.name == DROP_TAIL and each != plain for each in disciplines):
+            raise SluiceError(
+                f"a discipline is called {DROP_TAIL} and is another: give it another label"
+            )
         given = [each for each in disciplines if each.name != DROP_TAIL]
         names = [each.name for each in given]
         if twice := next((name for name in names if names.count(name) > 1), None):
@@ -88,7 +93,7 @@ class Plan:
         plan = cls(
             suite,
             profile,
-            [Discipline(aqm=DROP_TAIL), *given],
+            [plain, *given],
             suite.chosen(sections),
             count,
             seed,
@@ -173,6 +178,10 @@ class Plan:
             found.setdefault((run.case, run.name), []).append(run)
         return found
 
+    @cached_property
+    def _machine(self) -> Mapping[str, str]:
+        return world_class(self.world)().machine
+
     def _replications(self, case: Case, name: str, fitted: Fitted) -> list[Run]:
         # what is read of a run depends on the case; the others follow from the first scenario, the
         # code, which the identity has, and their number
@@ -180,6 +189,7 @@ class Plan:
             **describe(self._first(case, name, fitted), fitted.discipline),
             "case": case.name,
             "world": self.world,
+            **self._machine,
         }
         return [
             Run(

@@ -73,7 +73,7 @@ def student_of(path: Path) -> int | None:
     student = _read(path).get("student")
     if student is None:
         return None
-    if isinstance(student, bool) or not isinstance(student, int) or student < 0:
+    if isinstance(student, bool) or not isinstance(student, int) or not 0 <= student < 2**63:
         raise SluiceError(f"{path}: student = {student!r} must be a whole number from 0 on")
     return student
 

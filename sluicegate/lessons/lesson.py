@@ -52,8 +52,8 @@ class Question:
     why: str
 
     def takes(self, given: float) -> bool:
-        """Whether a student's number is right: within the tolerance, or within the interval."""
-        return abs(given - self.answer) <= max(self.tolerance * abs(self.answer), self.interval)
+        """Whether a student's number is right: within the tolerance."""
+        return abs(given - self.answer) <= self.tolerance * abs(self.answer)
 
 
 @dataclass(frozen=True, kw_only=True)

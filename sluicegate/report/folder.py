@@ -34,7 +34,7 @@ _PAGE = "report.html"
 # names the files of the report in its folder
 _OURS = "files.json"
 # what other commands write into folders of theirs
-_OF_OTHERS = ("sweep.json", "tuning.json")
+_OF_OTHERS = ("sweep.json", "tuning.json", "evaluation.json")
 
 
 def write_report(comparison: Comparison, folder: str | Path, *, figures: str | None = None) -> Path:
@@ -57,8 +57,8 @@ def write_report(comparison: Comparison, folder: str | Path, *, figures: str | N
         The path of the page.
 
     Raises:
-        SluiceError: If there is no such format, if the folder is that of a sweep or a tuning, or if
-            matplotlib is not installed.
+        SluiceError: If there is no such format, if the folder is that of a sweep, a tuning or an
+            evaluation, or if matplotlib is not installed.
         OSError: If the folder or a file cannot be written.
     """
     require("matplotlib", "a report")

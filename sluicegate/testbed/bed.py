@@ -71,6 +71,9 @@ def run(job: Job, on_progress: Callable[[float], None]) -> Outcome:
 def _run(job: Job, hosts: Sequence[_Host], on_progress: Callable[[float], None]) -> Outcome:
     for host in hosts:
         host.join()
+    # what it cannot do is told before anything fails for that
+    for host in hosts:
+        host.hear()
     forward(job.hosts[0].ipv6)
     router = qdiscs = None
     if isinstance(job.router, QdiscJob):
@@ -82,8 +85,6 @@ def _run(job: Job, hosts: Sequence[_Host], on_progress: Callable[[float], None])
         for rule in rules(job.router):
             command(*rule)
         router = Router(job.router, Path(FOLDER))
-    for host in hosts:
-        host.hear()
     load = os.getloadavg()[0]
     start_ns = _start_ns(router or qdiscs, job)
     if qdiscs:

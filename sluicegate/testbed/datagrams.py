@@ -110,9 +110,8 @@ class Receiver:
             for line in Path("/proc/net/snmp").read_text().splitlines()
             if line.startswith("Udp:")
         )
-        of_ipv6 = (
-            int(line.split()[1])
-            for line in Path("/proc/net/snmp6").read_text().splitlines()
-            if line.startswith("Udp6RcvbufErrors")
-        )
+        # a kernel without IPv6 has no such file
+        ipv6 = Path("/proc/net/snmp6")
+        lines = ipv6.read_text().splitlines() if ipv6.exists() else []
+        of_ipv6 = (int(line.split()[1]) for line in lines if line.startswith("Udp6RcvbufErrors"))
         return int(values[names.index("RcvbufErrors")]) + sum(of_ipv6)

@@ -43,9 +43,9 @@ class Loop:
         self._acts[number] = act
 
     def forget(self, connection: socket.socket) -> None:
-        """Call nothing any more."""
-        self._epoll.unregister(connection)
-        del self._acts[connection.fileno()]
+        """Call nothing any more, if anything was called."""
+        if self._acts.pop(connection.fileno(), None) is not None:
+            self._epoll.unregister(connection)
 
     def run(self, until_ns: int) -> None:
         """Wait and call until a time of CLOCK_MONOTONIC."""

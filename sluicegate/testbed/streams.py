@@ -106,7 +106,7 @@ class Sender:
 
     def stop(self) -> None:
         """End the application: what it has handed over is still delivered."""
-        if self._socket is None or self._error:
+        if self._socket is None or self._error or self._completion_ns is not None:
             return
         try:
             self._socket.shutdown(socket.SHUT_WR)
@@ -200,6 +200,7 @@ class Receivers:
     def __init__(self, loop: Loop, job: HostJob) -> None:
         self._loop = loop
         self._info_ns, self._sample_ns = job.info_ns, job.sample_ns
+        self._duration_ns = job.duration_ns
         # lists: in an array to add one number takes as long as all the rest
         self._bins = -(-job.duration_ns // job.info_ns)
         self._bytes = [[0] * self._bins for _ in range(job.arriving_streams)]
@@ -243,8 +244,8 @@ class Receivers:
             connection.close()
             return
         since_ns = time.monotonic_ns() - self._start_ns
-        if (sample := since_ns // self._sample_ns) < len(self._sampled):
-            self._sampled[sample] += count
+        if since_ns < self._duration_ns:
+            self._sampled[since_ns // self._sample_ns] += count
             self._bytes[flow][since_ns // self._info_ns] += count
 
     def bytes(self) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
@@ -112,6 +112,11 @@ class World(ABC, Generic[S, R]):
     def side_by_side(self) -> bool:
         """Whether several runs at a time leave each other's results as they are."""
         return True
+
+    @property
+    def machine(self) -> Mapping[str, str]:
+        """What its results depend on besides scenario, discipline and settings; usually nothing."""
+        return {}
 
     def called(self, discipline: Discipline) -> str:
         """What records and tables call a discipline: what was run."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from sluicegate import store
 from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.worlds.gate.measure import measure
 from sluicegate.worlds.gate.record import GateRecord
@@ -37,6 +39,11 @@ class Gate(RealNetwork[GateRecord]):
     def side_by_side(self) -> bool:
         """No: the runs share this machine's time."""
         return False
+
+    @property
+    def machine(self) -> Mapping[str, str]:
+        """The kernel, and the code of the testbed."""
+        return {"kernel": os.uname().release, "code": store.build(__name__)}
 
     def check(self, scenario: NetworkScenario, discipline: Discipline) -> None:
         """One router between clients and servers, and what the kernel can send."""

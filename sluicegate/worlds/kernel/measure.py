@@ -114,6 +114,7 @@ def measure(
         **scenario.described(discipline),
         "congestion_control": congestion_control,
         "qdisc": layers[0].words,
+        "commands": [*layers[0].before, *layers[0].more, *layers[0].during],
         "files": {
             path: hashlib.sha256(content).hexdigest() for path, content in layers[0].files.items()
         },

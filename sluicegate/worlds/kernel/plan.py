@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
 from sluicegate.testbed.job import ECT1_MARK, HostJob, Job, QdiscJob, Side, address
 from sluicegate.testbed.links import NEAR
 from sluicegate.worlds.real.plan import Plan, plan
 from sluicegate.worlds.real.refusals import sends_ect1
+from sluicegate.worlds.real.varying import rates
 
 _US_PER_S = 1e6
+# priorities of Linux, from which prio finds a band
+_PRIORITIES = 16
 # between two looks at how much waits; a packet of 1500 bytes takes 1.2 ms at 10 Mbit/s
 _SAMPLING_NS = 10_000_000
 # Ethernet headers, which the kernel counts and a scenario does not
@@ -118,7 +123,11 @@ def _places(scenario: NetworkScenario, planned: Plan) -> int:
     streams = 0.0
     if sizes:
         assert isinstance(scenario.topology, Dumbbell)
-        streams = scenario.topology.rate_bps * scenario.duration_s / 8 / min(sizes)
+        bits = scenario.topology.rate_bps * scenario.duration_s
+        if (varying := rates(scenario)) is not None:
+            duration_ns = planned.job.hosts[0].duration_ns
+            bits = float(varying.bits_until(np.array([0, duration_ns]))[-1])
+        streams = bits / 8 / min(sizes)
     return _PACKETS_OF_A_PLACE * round(streams) + datagrams + _MORE_PLACES
 
 
@@ -143,7 +152,9 @@ def _delays(delays_s: Sequence[float]) -> Iterator[str]:
     if len(every_s) == 1:
         yield f"qdisc add dev eth0 root {_netem(every_s[0])}"
         return
-    yield f"qdisc add dev eth0 root handle 1: prio bands {len(every_s)}"
+    # the usual map of priorities names band 2, which need not be there
+    priomap = " ".join(["0"] * _PRIORITIES)
+    yield f"qdisc add dev eth0 root handle 1: prio bands {len(every_s)} priomap {priomap}"
     for band, delay_s in enumerate(every_s, start=1):
         yield f"qdisc add dev eth0 parent 1:{band:x} {_netem(delay_s)}"
     for client, delay_s in enumerate(delays_s):

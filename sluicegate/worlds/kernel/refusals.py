@@ -10,7 +10,7 @@ from sluicegate.report.numbers import plain_number
 from sluicegate.scenario import Dumbbell, NetworkScenario
 from sluicegate.testbed.check import congestion_controls
 from sluicegate.worlds.real.refusals import PRAGUE, of_flows, of_topology
-from sluicegate.worlds.real.varying import LINK, refused
+from sluicegate.worlds.real.varying import LINK, rates, refused
 
 # the laboratory's processor does 10^9 instructions a second, and a packet takes some 80,000
 _MOST_PACKETS_PER_S = 10_000
@@ -48,7 +48,11 @@ def refuse(
             known = congestion_controls()
         problems += of_flows(scenario, congestion_control, known, False, rewrites=True)
         if here is None:
-            problems += _of_speed(scenario, scenario.topology.rate_bps)
+            varying = rates(scenario)
+            rate_bps = scenario.topology.rate_bps
+            problems += _of_speed(
+                scenario, rate_bps if varying is None else float(varying.rates_bps.max())
+            )
     if problems:
         raise SluiceError("\n".join(problems))
 
@@ -63,8 +67,7 @@ def _of_links(scenario: NetworkScenario, where: str, ours: bool) -> Iterator[str
             if value and not (field == "rate" and follows):
                 yield (
                     f'links."{name}".{field} must be left out: in {where} all links have the '
-                    "compared discipline, and nothing of their own (the worlds network and gate "
-                    "have it)"
+                    "compared discipline, and nothing of their own (the world network has it)"
                 )
 
 
@@ -72,6 +75,6 @@ def _of_speed(scenario: NetworkScenario, rate_bps: float) -> Iterator[str]:
     sizes = [flows.packet_bytes for flows in scenario.flows if flows.packet_bytes is not None]
     if sizes and (per_s := rate_bps / 8 / min(sizes)) > _MOST_PACKETS_PER_S:
         yield (
-            f"topology.rate_bps = {plain_number(rate_bps)}: {per_s:,.0f} packets/s must be at most "
+            f"a rate of {plain_number(rate_bps)} bits/s: {per_s:,.0f} packets/s must be at most "
             f"{_MOST_PACKETS_PER_S:,}: the laboratory's processor does 10^9 instructions a second"
         )

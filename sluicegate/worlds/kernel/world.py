@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+from sluicegate import store
 from sluicegate.daemon import sluiced
+from sluicegate.lab import kernel
 from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.testbed.here import missing_here
 from sluicegate.worlds.kernel.measure import measure
@@ -51,6 +53,12 @@ class Kernel(RealNetwork[KernelRecord]):
     def side_by_side(self) -> bool:
         """In virtual time only: on this machine itself the runs share its time."""
         return not self.here
+
+    @property
+    def machine(self) -> Mapping[str, str]:
+        """The kernel, and the code that lays its qdiscs."""
+        release = os.uname().release if self.here else kernel.ready().contents
+        return {"kernel": release, "code": store.build(type(self).__module__)}
 
     def check(self, scenario: NetworkScenario, discipline: Discipline) -> None:
         """One router between clients and servers, and a discipline that can be a qdisc."""

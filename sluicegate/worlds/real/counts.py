@@ -56,7 +56,9 @@ def replication(
     samples = plan.job.hosts[0].sample_ns
     count = -(-plan.job.hosts[0].duration_ns // samples)
     times_ns = outcome.start_ns + samples * np.arange(count, dtype=np.int64)
-    warm_up_ns = round(scenario.warm_up * _NS_PER_S)
+    # a part of the run begins where a sample does: what arrived is known there
+    last = (plan.job.hosts[0].duration_ns - 1) // samples
+    warm_up_ns = samples * min(round(scenario.warm_up * _NS_PER_S / samples), last)
     cuts = [0, warm_up_ns, plan.job.hosts[0].duration_ns]
     periods = [
         flows.period(
@@ -132,7 +134,8 @@ class Flows:
         values = []
         for flow, time_ns in looks.select("flow", "time_ns").iter_rows():
             bins = self._arrived(self._plan.streams[flow])
-            before = time_ns // self._info_ns - 1
+            # the last look may be at the end of a part of a bin
+            before = -(-time_ns // self._info_ns) - 1
             values.append(bins[before] / self._payload(flow) if before >= 0 else 0.0)
         return pl.Series(values, dtype=pl.Float64)
 

@@ -134,7 +134,7 @@ def _of_group(
         )
     if flows.kind in ("web", "video", "call"):
         yield (
-            f".kind = {flows.kind} must be another: the gate's senders neither think nor adapt "
+            f".kind = {flows.kind} must be another: real senders here neither think nor adapt "
             "their rates"
         )
     elif flows.tcp is None:
@@ -152,7 +152,7 @@ def _of_group(
             )
         if flows.kind == "tcp" and flows.rate_bps is not None:
             yield (
-                f".rate_bps = {flows.rate_bps:g} must not be given: the gate's senders always have "
+                f".rate_bps = {flows.rate_bps:g} must not be given: real senders here always have "
                 "more to send"
             )
         name = congestion_control or flows.tcp.congestion_control
