@@ -19,15 +19,18 @@ static INLINE void copy(u64 *to, const u64 *from, u32 count)
 	}
 }
 
-/* A packet that is in transmission as the rate changes goes on at the new rate. */
+/*
+ * A packet that is in transmission as the rate changes goes on at the new rate. The wait of a scheduler
+ * that shapes is not the link's: it stays.
+ */
 static INLINE void change_rate(struct instance *instance, u64 before_bps, u64 now_ns)
 {
 	u64 rest_ns = instance->free_ns - now_ns;
 	u32 was_last = instance->ended_ns == instance->free_ns;
 
-	if (!fixed.varies || instance->free_ns <= now_ns)
+	if (!fixed.varies || instance->free_ns <= now_ns || ready_ns(instance))
 		return;
-	/* the product is the packet's bits in 10^-9 */
+	/* the product is the bits of one packet in 10^-9: far below 2^64 */
 	instance->free_ns = now_ns + rest_ns * before_bps / instance->params.settings.rate_bps;
 	if (was_last)
 		instance->ended_ns = instance->free_ns;
