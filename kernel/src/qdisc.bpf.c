@@ -49,6 +49,12 @@ static INLINE u32 is_drop(enum aqm_verdict verdict)
 	return verdict != AQM_ADMIT && verdict != AQM_MARK;
 }
 
+/* A verdict that there is not admits, as in every world. */
+static INLINE enum aqm_verdict known(enum aqm_verdict verdict)
+{
+	return verdict < AQM_VERDICTS ? verdict : AQM_ADMIT;
+}
+
 static INLINE u32 has_room(struct Qdisc *sch, const struct instance *instance, u32 bytes)
 {
 	return sch->q.qlen < instance->params.settings.limit_packets &&
@@ -86,7 +92,7 @@ static INLINE enum aqm_verdict judge_arrival(struct Qdisc *sch, struct instance 
 		view.candidate_flow_hash = place ? place->waiting.flow_hash : 0;
 	}
 #endif
-	verdict = aqm_settle(ARRIVE(instance, lane, &view), &view);
+	verdict = known(aqm_settle(ARRIVE(instance, lane, &view), &view));
 	count_verdict(sch, instance, verdict);
 	log(instance, HAPPENED_ARRIVE, number, arrived->packet, *candidate, verdict, &view);
 	return verdict;
@@ -115,29 +121,28 @@ static INLINE u32 lose(struct Qdisc *sch, struct instance *instance, u32 number,
 
 /*
  * Drops waiting packets instead of the arriving one, or together with it (drop both). Returns 0 if
- * the arriving packet must be dropped.
+ * the arriving packet must be dropped, for the reason `why`, at first its verdict.
  */
 static INLINE u32 make_room(struct Qdisc *sch, struct instance *instance, u32 own, u64 now_ns,
-			    u32 bytes, enum aqm_verdict verdict, u32 candidate,
+			    u32 bytes, enum aqm_verdict *why, u32 candidate,
 			    struct bpf_sk_buff_ptr *to_free)
 {
 	u32 victim = instance->params.settings.victim, is_room = 0, number, index;
-	enum aqm_verdict why = verdict;
 	struct lane *lane;
 
 	if (!sch->q.qlen)
 		return 0;
-	if (verdict == AQM_DROP_BOTH) {
+	if (*why == AQM_DROP_BOTH) {
 		lane = lane_at(instance, own);
 		if (lane && packets_in(sch, lane) &&
-		    lose(sch, instance, own, candidate, now_ns, verdict, to_free))
+		    lose(sch, instance, own, candidate, now_ns, *why, to_free))
 			instance->counts.verdicts[AQM_DROP_BOTH]++;
 		return 0;
 	}
 	if (bytes > instance->params.settings.limit_bytes)
 		return 0;
 	FOR_UP_TO(fixed.places) {
-		number = why == AQM_DROP_OVERFLOW ? victim_lane(instance, own, bytes) : own;
+		number = *why == AQM_DROP_OVERFLOW ? victim_lane(instance, own, bytes) : own;
 		lane = lane_at(instance, number);
 		if (!lane || !packets_in(sch, lane) || (victim == VICTIM_TAIL && number == own))
 			break;
@@ -146,14 +151,14 @@ static INLINE u32 make_room(struct Qdisc *sch, struct instance *instance, u32 ow
 			index = index_at_random(sch, instance, lane);
 		else if (victim == VICTIM_TAIL)
 			index = packets_in(sch, lane) - 1;
-		if (!lose(sch, instance, number, index, now_ns, why, to_free))
+		if (!lose(sch, instance, number, index, now_ns, *why, to_free))
 			break;
 		is_room = has_room(sch, instance, bytes);
 		if (is_room)
 			break;
 		/* one victim was smaller than the arriving packet: another one is lost */
-		why = AQM_DROP_OVERFLOW;
-		instance->counts.verdicts[why]++;
+		*why = AQM_DROP_OVERFLOW;
+		instance->counts.verdicts[*why]++;
 	}
 	return is_room;
 }
@@ -191,7 +196,7 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	arrived.is_marked = verdict == AQM_MARK;
 	if (arrived.is_marked)
 		arrived.traffic_class |= AQM_CE;
-	if (is_drop(verdict) && !make_room(sch, instance, number, now_ns, arrived.bytes, verdict,
+	if (is_drop(verdict) && !make_room(sch, instance, number, now_ns, arrived.bytes, &why,
 					   candidate, to_free))
 		goto drop;
 	instance->just_now_ns = now_ns;
@@ -245,7 +250,7 @@ static INLINE enum aqm_verdict judge(struct Qdisc *sch, struct instance *instanc
 	show(&view, instance, waited);
 	view.random = draw_more(instance);
 	view.sojourn_ns = now_ns - waited->since_ns;
-	verdict = aqm_mark_instead(DEPART(instance, lane, &view), &view);
+	verdict = known(aqm_mark_instead(DEPART(instance, lane, &view), &view));
 	if (verdict != AQM_ADMIT)
 		count_verdict(sch, instance, verdict);
 	log(instance, HAPPENED_DEPART, number, waited->packet, 0, verdict, &view);
@@ -373,6 +378,9 @@ SECTION("struct_ops/init") int init(u64 *context)
 		instance = &instances[number];
 		if (instance->is_used)
 			continue;
+		/* what an earlier interface counted stays readable until here */
+		__builtin_memset(&instance->counts, 0, sizeof(instance->counts));
+		instance->just_now_ns = 0;
 		instance->is_used = 1;
 		instance->number = number;
 		instance->first_place = number * fixed.places;
