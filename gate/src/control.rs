@@ -14,7 +14,7 @@ use crate::{
     Failure,
     machine::wake::{self, Wake, Woken},
     router::snapshot::NAMES,
-    settings::{self, Under},
+    settings::{self, ConfiguredDiscipline},
 };
 
 /// Least length of a token, bytes.
@@ -27,7 +27,7 @@ pub struct Switch {
     /// Place of the link.
     pub link: usize,
     /// What it comes under.
-    pub under: Under,
+    pub discipline: ConfiguredDiscipline,
 }
 
 /// Where the endpoint passes changes on.
@@ -108,9 +108,9 @@ impl Control {
                 "a page chooses among the AQMs of aqm/: see sluice aqms".into(),
             ));
         }
-        let under = settings::named("discipline:", discipline)
+        let discipline = settings::named("discipline:", discipline)
             .map_err(|error| Refused::Wrong(error.to_string()))?;
-        let switch = Switch { link, under };
+        let switch = Switch { link, discipline };
         self.to.try_send(switch).map_err(|_| Refused::Busy)?;
         self.wake.wake();
         Ok(())
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(ask(right, "forward", "pie"), Err(Refused::Busy));
         let first = switches.take().unwrap();
         assert_eq!(first.link, 1);
-        assert_eq!(first.under.discipline.name(), "codel target=0.01");
+        assert_eq!(first.discipline.spec.name(), "codel target=0.01");
     }
 
     #[test]

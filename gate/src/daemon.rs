@@ -351,7 +351,7 @@ impl<P: DataPlane> Daemon<'_, P> {
     fn take_switch(&mut self) -> io::Result<()> {
         while let Some(switch) = self.switches.as_mut().and_then(Switches::take) {
             let name = NAMES[switch.link];
-            let changed = match self.settings.with(switch.link, switch.under) {
+            let changed = match self.settings.with(switch.link, switch.discipline) {
                 Err(what) => Err(what),
                 Ok(settings) => {
                     let changed = self.plane.change(self.now_ns(), &settings)?;

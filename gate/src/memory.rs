@@ -128,10 +128,14 @@ fn whole(link: &LinkSettings) -> u64 {
 /// Returns the memory of a link's queues without packets, bytes: each has an AQM, and a list that
 /// may once grow as long as the limit and then stays so.
 fn queues(link: &LinkSettings) -> u64 {
-    let state = if link.under.aqm.class().is_coupled() {
+    let state = if link.discipline.aqm.class().is_coupled() {
         0
     } else {
-        let aqms = link.under.of_classes.iter().chain([&link.under.aqm]);
+        let aqms = link
+            .discipline
+            .of_classes
+            .iter()
+            .chain([&link.discipline.aqm]);
         let sizes = aqms.map(|aqm| aqm.start().state().len() as u64);
         sizes.max().expect("one AQM")
     };

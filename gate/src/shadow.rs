@@ -24,7 +24,7 @@ use crate::{
         link::{Link, Outlet},
         snapshot::NAMES,
     },
-    settings::{LinkSettings, Settings, Under, named},
+    settings::{ConfiguredDiscipline, LinkSettings, Settings, named},
     telemetry::{
         hub::Hub,
         seen::{Counted, Shadow},
@@ -65,7 +65,7 @@ pub struct Feed {
     left_out: u64,
     /// Settings for which there was no room yet: they come before any further arrival.
     next: Option<Told>,
-    under: Under,
+    discipline: ConfiguredDiscipline,
 }
 
 impl Feed {
@@ -91,7 +91,7 @@ impl Feed {
     /// Tells that the links have other rates, delays and buffers; the discipline stays.
     pub fn change(&mut self, now_ns: u64, settings: &Settings) {
         self.pass_on();
-        let links = shadowed(settings, &self.under);
+        let links = shadowed(settings, &self.discipline);
         self.next = Some(Told::Settings(now_ns, links));
     }
 
@@ -130,9 +130,11 @@ impl Feed {
 }
 
 /// Links of the same settings, but for their discipline.
-fn shadowed(settings: &Settings, under: &Under) -> Vec<LinkSettings> {
+fn shadowed(settings: &Settings, discipline: &ConfiguredDiscipline) -> Vec<LinkSettings> {
     let links = settings.links().into_iter();
-    links.map(|link| link.under(under.clone())).collect()
+    links
+        .map(|link| link.with_discipline(discipline.clone()))
+        .collect()
 }
 
 /// Links that have another discipline, before their thread runs.
@@ -155,23 +157,23 @@ pub fn asked_for(
     let Some(text) = text else {
         return Ok(None);
     };
-    let under = named("--shadow", text)?;
+    let discipline = named("--shadow", text)?;
     for link in settings.links() {
-        if let Some(what) = under.discipline.unfit(&link.buffer) {
+        if let Some(what) = discipline.spec.unfit(&link.buffer) {
             return Err(Failure(format!("--shadow {text}: {what}")));
         }
     }
-    Ok(Some(of(settings, under)))
+    Ok(Some(of(settings, discipline)))
 }
 
 /// Returns links with this discipline, and where their arrivals are to be told.
-fn of(settings: &Settings, under: Under) -> (Feed, Shadows) {
+fn of(settings: &Settings, discipline: ConfiguredDiscipline) -> (Feed, Shadows) {
     let (to, told) = sync_channel(WAITING);
     let (back, empty) = sync_channel(WAITING);
     let shadows = Shadows {
         told,
         empty: back,
-        links: shadowed(settings, &under),
+        links: shadowed(settings, &discipline),
         seed: settings.seed,
         streams: settings.streams,
     };
@@ -181,7 +183,7 @@ fn of(settings: &Settings, under: Under) -> (Feed, Shadows) {
         empty,
         left_out: 0,
         next: None,
-        under,
+        discipline,
     };
     (feed, shadows)
 }
@@ -211,7 +213,7 @@ impl Shadows {
                 let now: Vec<_> = now.collect();
                 let rows = links.iter().enumerate().map(|(place, link)| Shadow {
                     link: NAMES[place],
-                    discipline: link.settings().under.discipline.name(),
+                    discipline: link.settings().discipline.spec.name(),
                     clock_ms: (clock_ns + now_ns) as f64 / 1e6,
                     left_out,
                     queue_packets: link.packets(),

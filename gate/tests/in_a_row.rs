@@ -12,7 +12,7 @@ use sluice_gate::{
     packet::{Held, ecn::set_ce},
     replay::replay,
     router::link::Outlet,
-    settings::{LinkSettings, Settings, Under},
+    settings::{ConfiguredDiscipline, LinkSettings, Settings},
 };
 use sluice_network::{Group, Link, Monitor, Plan, PortPlan, Recording, Replay, Source, Topology};
 use sluice_queue::{DecisionLog, Event, Observer};
@@ -114,11 +114,11 @@ fn in_network(packets: &[Timed], links: [&Settings; 2]) -> String {
         port: Some(PortPlan {
             discipline: settings
                 .forward
-                .under
                 .discipline
+                .spec
                 .on(&settings.forward.buffer),
             scheduler: settings.forward.in_lanes().cloned(),
-            aqm: AqmSource::Configured(settings.forward.under.aqm.clone()),
+            aqm: AqmSource::Configured(settings.forward.discipline.aqm.clone()),
         }),
     };
     let plan = Plan {
@@ -200,7 +200,7 @@ fn settings(number: usize, aqm: &str, params: &[(&str, f64)]) -> Settings {
                 limit: 60,
                 ..Queue::usual()
             },
-            under: Under::of(discipline).unwrap(),
+            discipline: ConfiguredDiscipline::of(discipline).unwrap(),
         },
         reverse: None,
         seed: 5,

@@ -271,10 +271,10 @@ fn compare(name: &str, lines: &[Line], settings: &Settings) -> Compared {
     assert_eq!(lines[0].event, "begin", "{name}");
     let begin_ns = lines[0].view.now_ns;
     let mut engine = Engine::new(settings, begin_ns);
-    let discipline = &settings.forward.under.discipline;
+    let discipline = &settings.forward.discipline.spec;
     let victim: Victim = discipline.victim(&settings.forward.buffer).into();
-    let under = &settings.forward.under;
-    let aqm_of = |queue: usize| under.of_classes.get(queue).unwrap_or(&under.aqm);
+    let configured = &settings.forward.discipline;
+    let aqm_of = |queue: usize| configured.of_classes.get(queue).unwrap_or(&configured.aqm);
     let wants_candidate = |line: &Line| aqm_of(line.queue).class().functions().candidate;
     let is_start = |line: &Line| matches!(line.event.as_str(), "arrive" | "ask" | "salt" | "hosts");
     let mut calls: HashMap<usize, Vec<(&str, &Line)>> = HashMap::new();

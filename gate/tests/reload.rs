@@ -110,11 +110,11 @@ fn in_network(packets: &[(u64, u32, u32)], all: &[Settings]) -> Vec<Seen> {
     let port = |settings: &Settings| PortPlan {
         discipline: settings
             .forward
-            .under
             .discipline
+            .spec
             .on(&settings.forward.buffer),
         scheduler: settings.forward.in_lanes().cloned(),
-        aqm: AqmSource::Configured(settings.forward.under.aqm.clone()),
+        aqm: AqmSource::Configured(settings.forward.discipline.aqm.clone()),
     };
     let column = |of: fn(&(u64, u32, u32)) -> u32| packets.iter().map(of).collect::<Vec<_>>();
     let recording = Recording::new(

@@ -9,7 +9,7 @@ use sluice_ecn::Ecn;
 use sluice_gate::{
     packet::Held,
     replay::{Watch, replay},
-    settings::{LinkSettings, Settings, Under, Varying},
+    settings::{ConfiguredDiscipline, LinkSettings, Settings, Varying},
 };
 use sluice_network::{
     Group, Monitor, Plan, PortPlan, RateStep, Recording, Replay, Service, Source, Topology, Trace,
@@ -119,7 +119,7 @@ fn beside_network<'a>(
     let LinkSettings {
         rate_bps,
         buffer,
-        under,
+        discipline,
         ..
     } = &settings.forward;
     let recording = Recording::new(
@@ -129,9 +129,9 @@ fn beside_network<'a>(
         &capture.traffic_classes(),
     );
     let port = PortPlan {
-        discipline: under.discipline.on(buffer),
-        scheduler: under.in_lanes.clone(),
-        aqm: AqmSource::Configured(under.aqm.clone()),
+        discipline: discipline.spec.on(buffer),
+        scheduler: discipline.in_lanes.clone(),
+        aqm: AqmSource::Configured(discipline.aqm.clone()),
     };
     let plan = Plan {
         topology: Topology {
@@ -219,7 +219,7 @@ fn cases() -> impl Iterator<Item = Settings> {
                         limit: 150,
                         ..Queue::usual()
                     },
-                    under: Under::of(discipline).unwrap(),
+                    discipline: ConfiguredDiscipline::of(discipline).unwrap(),
                 },
                 reverse: None,
                 seed: number as u64,
@@ -332,7 +332,7 @@ fn decisions_under_a_rate_that_varies_are_those_of_the_network_world() {
     ];
     let names = ["avq", "rem", "red", "pie", "codel", "ared"];
     for mut settings in cases() {
-        let discipline = &settings.forward.under.discipline;
+        let discipline = &settings.forward.discipline.spec;
         let AqmName::Named(name) = &discipline.aqm else {
             unreachable!("cases have names")
         };
@@ -351,7 +351,7 @@ fn decisions_under_a_rate_that_varies_are_those_of_the_network_world() {
 #[test]
 fn what_differs_is_found() {
     let capture = recorded(20_000);
-    let settings = cases().find(|case| case.forward.under.discipline.name().contains("random"));
+    let settings = cases().find(|case| case.forward.discipline.spec.name().contains("random"));
     let settings = settings.unwrap();
     let mut smaller = settings.clone();
     smaller.forward.buffer.limit -= 1;

@@ -154,24 +154,28 @@ pub fn scheduler(name: &str) -> Result<&'static Class, Failure> {
 
 /// True if a link's queues are classes of service.
 fn has_classes(link: &LinkSettings) -> bool {
-    !link.under.of_classes.is_empty()
+    !link.discipline.of_classes.is_empty()
 }
 
 /// Returns the AQM of a link's queues, or one for each class of service.
 pub fn aqms(link: &LinkSettings) -> Vec<Configured> {
     match has_classes(link) {
-        true => link.under.of_classes.clone(),
-        false => vec![link.under.aqm.clone()],
+        true => link.discipline.of_classes.clone(),
+        false => vec![link.discipline.aqm.clone()],
     }
 }
 
 /// Returns the AQM's name, or the path of its header; the names of those of classes, in their order.
 pub fn aqm_of(link: &LinkSettings) -> String {
     if has_classes(link) {
-        let names = link.under.of_classes.iter().map(|aqm| &*aqm.class().name);
+        let names = link
+            .discipline
+            .of_classes
+            .iter()
+            .map(|aqm| &*aqm.class().name);
         return names.collect::<Vec<_>>().join(", ");
     }
-    match &link.under.discipline.aqm {
+    match &link.discipline.spec.aqm {
         AqmName::Named(name) => name.clone(),
         AqmName::Header(path) => path.display().to_string(),
         AqmName::Foreign(_) | AqmName::Python(..) => {
@@ -188,7 +192,7 @@ pub fn words(settings: &Settings, rate_bps: u64) -> sluice_kernel::Settings {
         rate_bps,
         limit_packets: link.buffer.limit,
         limit_bytes: link.buffer.limit_bytes,
-        victim: link.under.discipline.victim(&link.buffer).into(),
+        victim: link.discipline.spec.victim(&link.buffer).into(),
         ecn: link.ecn(),
         seed: settings.seed,
     }

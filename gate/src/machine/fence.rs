@@ -63,14 +63,13 @@ fn restrict(
 /// Returns the folders of the scenario and of the headers and rates that it names, not the files: an editor
 /// writes a new file beside the old one.
 fn folders(scenario: &Path, settings: &Settings) -> Vec<PathBuf> {
-    let headers =
-        settings
-            .links()
-            .into_iter()
-            .filter_map(|link| match &link.under.discipline.aqm {
-                AqmName::Header(path) => Some(path.as_path()),
-                AqmName::Named(_) | AqmName::Foreign(_) | AqmName::Python(..) => None,
-            });
+    let headers = settings
+        .links()
+        .into_iter()
+        .filter_map(|link| match &link.discipline.spec.aqm {
+            AqmName::Header(path) => Some(path.as_path()),
+            AqmName::Named(_) | AqmName::Foreign(_) | AqmName::Python(..) => None,
+        });
     let rates = settings.links().into_iter();
     let rates = rates.filter_map(|link| link.varying.as_ref().and_then(|it| it.file.as_deref()));
     let files = [scenario].into_iter().chain(headers).chain(rates);

@@ -6,9 +6,9 @@ use sluice_scenario::{Fields, Queue, ScenarioError, Table, Value, network, ns};
 
 use super::{
     LinkSettings, Settings, SettingsError, Varying,
+    configured::named,
     link::{LEAST_BYTES, MOST_PACKETS, plain},
     refuse, syntax,
-    under::named,
 };
 use crate::cli::LinkOptions;
 
@@ -37,14 +37,14 @@ pub(super) fn of_options(options: &LinkOptions) -> Result<Settings, SettingsErro
         return refuse("--discipline chooses one of a scenario's: give --scenario, too");
     }
     let delay_ns = delay_ns(options)?.unwrap_or(0);
-    let under = named("--aqm", aqm)?;
+    let discipline = named("--aqm", aqm)?;
     let forward = LinkSettings {
         rate_bps,
         varying,
         delay_ns,
         overhead_bytes: 0,
         buffer: own_buffer(options)?,
-        under,
+        discipline,
     };
     let reverse = if options.two_way {
         Some(LinkSettings {

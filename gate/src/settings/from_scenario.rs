@@ -9,11 +9,11 @@ use sluice_scenario::{
 };
 
 use super::{
-    LinkSettings, Settings, SettingsError, Under, Varying,
+    ConfiguredDiscipline, LinkSettings, Settings, SettingsError, Varying,
+    configured::discipline,
     from_options::{buffer, delay_ns, rate_bps, rate_file, reverse_delay_ns, seed},
     link::plain,
     refuse,
-    under::discipline,
 };
 use crate::cli::LinkOptions;
 
@@ -59,7 +59,7 @@ pub(super) fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings
             delay_ns: delay_ns.unwrap_or_else(|| ns(simplex.delay_s)),
             overhead_bytes: 0,
             buffer: buffer(scenario.buffer(simplex), options)?,
-            under: Under::of(discipline.clone())?,
+            discipline: ConfiguredDiscipline::of(discipline.clone())?,
         })
     };
     let there = settings(&forward.1, delay_ns(options)?)?;

@@ -7,7 +7,7 @@ use sluice_link::Service;
 use sluice_queue::Packet;
 use sluice_scenario::{AqmName, Discipline, Params, Queue, Scheduler};
 
-use super::Under;
+use super::ConfiguredDiscipline;
 
 /// Largest limit of a queue, packets.
 pub(super) const MOST_PACKETS: u32 = 100_000;
@@ -37,14 +37,14 @@ pub struct LinkSettings {
     /// The buffer.
     pub buffer: Queue,
     /// The discipline.
-    pub under: Under,
+    pub discipline: ConfiguredDiscipline,
 }
 
 impl LinkSettings {
     /// Creates an empty queue before an idle link.
     pub fn queue<P: Packet>(&self) -> sluice_queue::Queue<P, Running> {
         sluice_queue::Queue::new(
-            self.under.discipline.on(&self.buffer),
+            self.discipline.spec.on(&self.buffer),
             self.in_lanes(),
             |lane| self.aqm_of(lane).start(),
             self.rate_bps,
@@ -52,22 +52,22 @@ impl LinkSettings {
     }
 
     /// Returns the same link with another discipline.
-    pub fn under(&self, under: Under) -> Self {
+    pub fn with_discipline(&self, discipline: ConfiguredDiscipline) -> Self {
         Self {
-            under,
+            discipline,
             ..self.clone()
         }
     }
 
     /// Returns the scheduler, or the coupled discipline; `None`: one queue, first in, first out.
     pub fn in_lanes(&self) -> Option<&Configured> {
-        self.under.in_lanes.as_ref()
+        self.discipline.in_lanes.as_ref()
     }
 
     /// Returns the AQM of the queue with this number.
     fn aqm_of(&self, lane: u32) -> &Configured {
-        let own = self.under.of_classes.get(lane as usize);
-        own.unwrap_or(&self.under.aqm)
+        let own = self.discipline.of_classes.get(lane as usize);
+        own.unwrap_or(&self.discipline.aqm)
     }
 
     /// Returns how it sends if its rate varies.
@@ -85,7 +85,7 @@ impl LinkSettings {
         let scheduler = self.in_lanes();
         queue.retune(
             now_ns,
-            (self.under.discipline.on(&self.buffer), scheduler),
+            (self.discipline.spec.on(&self.buffer), scheduler),
             |lane, aqm| aqm.retune(self.aqm_of(lane)),
             |lane| self.aqm_of(lane).start(),
             random,
@@ -94,7 +94,7 @@ impl LinkSettings {
 
     /// True if early drops become marks.
     pub fn ecn(&self) -> bool {
-        self.under.discipline.ecn(&self.buffer)
+        self.discipline.spec.ecn(&self.buffer)
     }
 
     /// Describes the link in one line.
@@ -110,7 +110,7 @@ impl LinkSettings {
         format!(
             "{rate}, {delay} ms, limit {}, {}",
             limit(self.buffer.limit, self.buffer.limit_bytes),
-            self.under.discipline.name()
+            self.discipline.spec.name()
         )
     }
 }
@@ -141,7 +141,7 @@ pub(super) fn plain(link: &LinkSettings) -> LinkSettings {
             limit_bytes: None,
             ..link.buffer.clone()
         },
-        under: Under::of(discipline).expect("it has no parameters"),
+        discipline: ConfiguredDiscipline::of(discipline).expect("it has no parameters"),
         ..link.clone()
     }
 }

@@ -1,17 +1,17 @@
 //! The settings of a gate: one link, or one in each direction, from options or a scenario.
 
+mod configured;
 mod from_options;
 mod from_scenario;
 mod link;
 mod syntax;
-mod under;
 
 use sluice_aqm::Configured;
 
+pub use configured::ConfiguredDiscipline;
+pub(crate) use configured::named;
 pub(crate) use link::LEAST_BYTES;
 pub use link::{LinkSettings, Varying, limit};
-pub use under::Under;
-pub(crate) use under::named;
 
 use crate::cli::LinkOptions;
 use from_options::of_options;
@@ -48,7 +48,7 @@ impl Settings {
         let links = [Some(&mut settings.forward), settings.reverse.as_mut()];
         for link in links.into_iter().flatten() {
             link.overhead_bytes = options.overhead;
-            if let Some(what) = link.under.discipline.unfit(&link.buffer) {
+            if let Some(what) = link.discipline.spec.unfit(&link.buffer) {
                 return refuse(what);
             }
         }
@@ -67,24 +67,32 @@ impl Settings {
     ///
     /// # Errors
     /// If there is no such link, or if its buffer does not suit the discipline.
-    pub(crate) fn with(&self, link: usize, under: Under) -> Result<Self, String> {
+    pub(crate) fn with(
+        &self,
+        link: usize,
+        discipline: ConfiguredDiscipline,
+    ) -> Result<Self, String> {
         let mut settings = self.clone();
         let changed = match link {
             0 => Some(&mut settings.forward),
             _ => settings.reverse.as_mut(),
         };
         let changed = changed.ok_or("there is no such link: packets of that direction pass")?;
-        if let Some(what) = under.discipline.unfit(&changed.buffer) {
+        if let Some(what) = discipline.spec.unfit(&changed.buffer) {
             return Err(what);
         }
-        *changed = changed.under(under);
+        *changed = changed.with_discipline(discipline);
         Ok(settings)
     }
 
     /// What a user's AQM did wrong since it was loaded; see [`Configured::wrong`].
     pub fn wrong(&self) -> Option<String> {
         let aqms = |link: &LinkSettings| {
-            let mut aqms = link.under.of_classes.iter().chain([&link.under.aqm]);
+            let mut aqms = link
+                .discipline
+                .of_classes
+                .iter()
+                .chain([&link.discipline.aqm]);
             aqms.find_map(Configured::wrong)
         };
         self.links().into_iter().find_map(aqms)
@@ -119,9 +127,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [first, same, other] =
             ["< c->most", "< c->most", "<= c->most"].map(|text| with_header(folder.path(), text));
-        let mut at_work = first.under.aqm.start();
-        assert!(at_work.retune(&same.under.aqm));
-        assert!(!at_work.retune(&other.under.aqm));
+        let mut at_work = first.discipline.aqm.start();
+        assert!(at_work.retune(&same.discipline.aqm));
+        assert!(!at_work.retune(&other.discipline.aqm));
         std::fs::remove_file(folder.path().join("shorter.h")).unwrap();
         first.queue::<crate::packet::Held>();
     }

@@ -132,7 +132,7 @@ impl Record {
             limit: settings.buffer.limit,
             limit_bytes: settings.buffer.limit_bytes,
             qdisc: qdisc.clone(),
-            discipline: settings.under.discipline.name(),
+            discipline: settings.discipline.spec.name(),
             flows: shares[0].figures(),
             clock_ns: self.clock_ns,
             queue_packets: queue.0,

@@ -104,7 +104,7 @@ impl Seen {
         let heaviest = shares.heaviest.iter().take(FLOWS);
         Self {
             link: record.link,
-            discipline: now.settings.under.discipline.name(),
+            discipline: now.settings.discipline.spec.name(),
             clock_ms: record.clock_ns as f64 / 1e6,
             rate_bps: now.rate_bps,
             limit: now.settings.buffer.limit,

@@ -1,4 +1,4 @@
-//! A discipline with everything that is made of it, for links to be put under.
+//! A discipline with everything that is made of it.
 
 use std::path::Path;
 
@@ -10,9 +10,9 @@ use super::{SettingsError, syntax};
 /// A discipline, and what it configures. Headers are taken as they were when it was read: a daemon
 /// at work cannot read them again.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Under {
+pub struct ConfiguredDiscipline {
     /// The AQM, scheduler, victim and marking; the AQM is one of `aqm/` or of a header.
-    pub discipline: Discipline,
+    pub spec: Discipline,
     /// The configured AQM.
     pub aqm: Configured,
     /// Those of the classes of service.
@@ -21,7 +21,7 @@ pub struct Under {
     pub in_lanes: Option<Configured>,
 }
 
-impl Under {
+impl ConfiguredDiscipline {
     /// Configures a discipline that was read. Headers are read once more here, and not later.
     ///
     /// # Errors
@@ -33,7 +33,7 @@ impl Under {
             aqm: aqm.expect("settings have no AQM of a program"),
             of_classes: discipline.of_classes(),
             in_lanes: discipline.in_lanes(),
-            discipline,
+            spec: discipline,
         })
     }
 }
@@ -42,8 +42,8 @@ impl Under {
 ///
 /// # Errors
 /// Names the option and what is wrong.
-pub(crate) fn named(option: &str, text: &str) -> Result<Under, SettingsError> {
-    Under::of(discipline(option, text)?)
+pub(crate) fn named(option: &str, text: &str) -> Result<ConfiguredDiscipline, SettingsError> {
+    ConfiguredDiscipline::of(discipline(option, text)?)
 }
 
 /// Reads a discipline from the text of an option.
