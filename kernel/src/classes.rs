@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use sluice_aqm::{Class, Configured, Functions};
 
-use crate::compile::functions;
+use crate::{KernelError, compile::functions};
 
 /// Classes that a config has room for: `CLASS_MAP_MOST` of `class_map.h`.
 const MOST: usize = 16;
@@ -20,6 +20,24 @@ pub(crate) fn kinds<'a>(aqms: &[&'a Class]) -> Vec<&'a Class> {
     kinds.sort_by_key(|class| functions(class));
     kinds.dedup_by_key(|class| functions(class));
     kinds
+}
+
+/// Refuses AQMs of one name and of different texts: a program has one file of a name.
+///
+/// # Errors
+/// Names them.
+pub(crate) fn check_texts(aqms: &[&Class]) -> Result<(), KernelError> {
+    let mut kinds = aqms.to_vec();
+    kinds.sort_by_key(|class| functions(class));
+    let clash = kinds
+        .windows(2)
+        .find(|pair| functions(pair[0]) == functions(pair[1]) && pair[0].header != pair[1].header);
+    clash.map_or(Ok(()), |pair| {
+        Err(KernelError::Missing(format!(
+            "{}: classes of service have two texts of this name: give one header another name",
+            functions(pair[0])
+        )))
+    })
 }
 
 /// Returns the text of `kinds.h`.
@@ -98,5 +116,35 @@ mod tests {
             assert_eq!(&config[WORD..WORD + aqm.config().len()], aqm.config());
         }
         assert!(value[3 * each..].iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn two_texts_of_one_name_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = include_str!("../../tests/shorter.h");
+        let class = |version: &str, text: &str| {
+            let path = folder.path().join(version).join("shorter.h");
+            std::fs::create_dir(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, text).unwrap();
+            sluice_aqm::compile(&path).unwrap()
+        };
+        let other = text.replace("< c->most", "<= c->most");
+        let [one, same, other] =
+            [("1", text), ("2", text), ("3", &other)].map(|(v, t)| class(v, t));
+        let red = sluice_aqm::find("red").unwrap();
+        assert!(check_texts(&[one, red, same]).is_ok());
+        let told = check_texts(&[one, red, other]).unwrap_err().to_string();
+        assert!(
+            told.starts_with("shorter: classes of service have two texts"),
+            "{told}"
+        );
+        // in any order and as often as they like, the text of a program is the same
+        let program = crate::Program::Qdisc {
+            scheduler: Some("prio"),
+            has_classes: true,
+            log: false,
+        };
+        let forward = crate::compile::files(program, &[one, red, same]);
+        assert_eq!(forward, crate::compile::files(program, &[red, one]));
     }
 }

@@ -7,7 +7,7 @@ use tempfile::tempdir;
 
 use crate::{
     KernelError,
-    classes::{kinds, kinds_header},
+    classes::{check_texts, kinds, kinds_header},
     made_of::MadeOf,
 };
 
@@ -114,7 +114,7 @@ pub(crate) fn scheduler_of<'a>(program: Program, aqms: &[&'a Class]) -> Option<&
 pub(crate) fn files<'a>(program: Program, aqms: &[&'a Class]) -> Vec<(String, Cow<'a, str>)> {
     let given = HEADERS.iter().copied().chain(SHARED);
     let given = given.chain([program.source()]);
-    let own = aqms.iter().filter_map(|class| {
+    let own = kinds(aqms).into_iter().filter_map(|class| {
         let text = class.header.as_deref()?;
         Some((format!("{}.h", class.name), Cow::from(text)))
     });
@@ -132,8 +132,14 @@ pub(crate) fn files<'a>(program: Program, aqms: &[&'a Class]) -> Vec<(String, Co
 /// If there is no AQM, or if there are several without classes.
 ///
 /// # Errors
-/// If clang is missing or too old, or if it refuses the header: the error then has clang's message.
+/// If classes have different AQMs of one name, if clang is missing or too old, or if it refuses the
+/// header: the error then has clang's message.
 pub fn compile(program: Program, aqms: &[&Class]) -> Result<Object, KernelError> {
+    assert!(
+        program.has_classes() || aqms.len() == 1,
+        "one AQM, or classes"
+    );
+    check_texts(aqms)?;
     let folder = tempdir().map_err(|error| missing(&error))?;
     for (file, text) in files(program, aqms) {
         fs::write(folder.path().join(file), &*text).map_err(|error| missing(&error))?;

@@ -32,7 +32,7 @@ pub struct Installed {
     program: Program,
     made_of: MadeOf,
     fixed: Fixed,
-    /// The AQM of its one queue, or of all.
+    /// The AQM of its one queue, or of all; not used where classes have theirs.
     aqm: Option<Configured>,
     edition: Cell<u64>,
 }

@@ -7,7 +7,7 @@ use sluice_aqm::Class;
 
 use crate::{
     KernelError,
-    classes::kinds,
+    classes::{check_texts, kinds},
     compile::{Object, Program, files, functions, scheduler_of},
     refusal::open,
 };
@@ -68,8 +68,9 @@ impl MadeOf {
 /// Returns what an object was compiled from.
 ///
 /// # Errors
-/// If it was not compiled from these AQMs and their present text.
+/// If it was not compiled from these AQMs and their present text, or if no object could be.
 pub(crate) fn check(object: &Object, aqms: &[&Class]) -> Result<MadeOf, KernelError> {
+    check_texts(aqms)?;
     let must = MadeOf::new(object.program, aqms);
     let refuse = |what: &str| {
         Err(KernelError::Missing(format!(

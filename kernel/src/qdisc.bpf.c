@@ -11,7 +11,7 @@
  * HAS_LOST if it is told of losses, LOGS, and with a scheduler SCHEDULER_HEADER (its file) and
  * SCHEDULER (its name). A coupled discipline is both AQM and scheduler, and COUPLED is defined. With
  * CLASSES the scheduler's lanes are classes of service, and AQM is `classes` of classes.bpf.h.
- * MADE_OF tells all this in words.
+ * MADE_OF has the names of AQMs and scheduler, and whether there is a log.
  *
  * A kind of qdisc serves up to INSTANCES interfaces. Each has an entry of `instances`, with AQMs
  * and state of its own, and a part of the map `places`, in which its packets wait. The kernel holds

@@ -262,6 +262,12 @@ impl QdiscKind {
                 self.name()
             )));
         }
+        if self.owner() == Owner::Unknown && self.folder.exists() {
+            return Err(KernelError::Missing(format!(
+                "{0}: making or removing it was interrupted: sluiced qdisc remove {0}",
+                self.name()
+            )));
+        }
         if self.folder.exists() && !self.folder.join(EDITION).exists() {
             return Err(KernelError::Missing(format!(
                 "{}: its rate is constant: install it with the rates that it is to follow",

@@ -153,6 +153,8 @@ VERIFIED_ONCE int count_in_class(struct instance *instance, struct lane *lane,
 /* Bounds what such a function returns, of which the verifier knows nothing. */
 static INLINE enum aqm_verdict verdict_of(u32 answer)
 {
+	/* one that there is not admits, as in every world */
+	answer = answer < AQM_VERDICTS ? answer : AQM_ADMIT;
 	answer &= 7;
 	/* the compiler forgets what it knows of the answer, and keeps the mask */
 	__asm__ volatile("" : "+r"(answer));

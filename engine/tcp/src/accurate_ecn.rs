@@ -36,8 +36,8 @@ impl Counter {
     ///
     /// An ACK that was overtaken by others has a counter that is behind, which looks like up to seven
     /// marks: it is not read. `is_latest` is true if its number shows that it was not overtaken. If
-    /// not, it is not read if it tells of more marks than packets, as all do that acknowledge nothing
-    /// new (Linux: `FLAG_FORWARD_PROGRESS`).
+    /// not, it is not read if it tells of more marks than packets. So nothing is told by one that acknowledges
+    /// nothing new (Linux: `FLAG_FORWARD_PROGRESS`).
     pub fn read(&mut self, ace: u8, acked: u32, is_latest: bool) -> u32 {
         let modulus = u32::from(MODULUS);
         let least = (u32::from(ace) + modulus - u32::from(self.0)) % modulus;

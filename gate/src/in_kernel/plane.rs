@@ -78,6 +78,8 @@ struct InKernel {
     index: i32,
     tc: Tc,
     settings: Settings,
+    /// Whether the program can change the rate.
+    varies: bool,
     /// The present rate, bits/s, and when it changes next, ns from the daemon's start on.
     rate_bps: u64,
     change_ns: Option<u64>,
@@ -137,6 +139,7 @@ impl InKernel {
             tc,
             settings: settings.clone(),
             rate_bps: settings.forward.rate_bps,
+            varies: settings.forward.varying.is_some(),
             change_ns: settings.forward.service().map(|_| 0),
             start_ns,
             sampled: ready.fixed.sampled,
@@ -406,7 +409,7 @@ impl DataPlane for InKernel {
                     .into(),
             ));
         }
-        if new.varying.is_some() && old.varying.is_none() {
+        if new.varying.is_some() && !self.varies {
             return Ok(Err(
                 "a qdisc at work with a constant rate keeps one: end sluiced, and start it again"
                     .into(),

@@ -131,10 +131,20 @@ pub fn device(text: &str) -> Result<Device, Failure> {
 /// Compiles the qdisc of an AQM, or of those of classes.
 ///
 /// # Errors
-/// If there is no such AQM, or if the compiler refuses it.
+/// If there is no such AQM, if it takes no scheduler, or if the compiler refuses it.
 pub fn compiled(aqms: &[&String], program: Program) -> Result<Object, Failure> {
     let classes = aqms.iter().map(|aqm| sluice_scenario::aqm_class(aqm));
     let classes = classes.collect::<Result<Vec<_>, _>>().map_err(Failure)?;
+    let has_scheduler = matches!(program, Program::Qdisc { scheduler, .. } if scheduler.is_some());
+    if let Some(coupled) = classes
+        .iter()
+        .find(|class| class.is_coupled() && has_scheduler)
+    {
+        return Err(Failure(format!(
+            "{} has queues of its own: it takes no --scheduler, and no class of service has it",
+            coupled.name
+        )));
+    }
     Ok(compile(program, &classes)?)
 }
 

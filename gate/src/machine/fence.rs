@@ -66,7 +66,12 @@ fn folders(scenario: &Path, settings: &Settings) -> Vec<PathBuf> {
     let headers = settings
         .links()
         .into_iter()
-        .filter_map(|link| match &link.discipline.spec.aqm {
+        .flat_map(|link| {
+            let spec = &link.discipline.spec;
+            let of_classes = spec.classes.iter().filter_map(|class| class.aqm.as_ref());
+            of_classes.chain([&spec.aqm])
+        })
+        .filter_map(|aqm| match aqm {
             AqmName::Header(path) => Some(path.as_path()),
             AqmName::Named(_) | AqmName::Foreign(_) | AqmName::Python(..) => None,
         });
