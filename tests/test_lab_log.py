@@ -395,7 +395,7 @@ def test_a_qdisc_asks_its_aqm_what_the_engines_queue_asks(tmp_path):
 def check_classes_at_work_get_other_parameters_and_no_other_aqm(folder):
     told = (folder / "classes.told").read_text()
     assert "it is pie, choke, codel, fred, and end sluiced before it is codel, choke, pie" in told
-    counts = json.loads((folder / "classes.json").read_text())
+    (counts,) = json.loads((folder / "classes.json").read_text())
     assert counts["arrivals"] == 2 * PACKETS == counts["sent"] + counts["lost"]
 
 

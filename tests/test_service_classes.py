@@ -129,24 +129,6 @@ def test_a_limit_below_the_number_of_classes_is_refused() -> None:
         sg.simulate(scenario)
 
 
-def test_the_kernel_has_no_classes() -> None:
-    scenario = network.NetworkScenario(
-        topology=network.Dumbbell(client_delays_s=[0.01]),
-        flows=[network.TcpFlows()],
-        disciplines=[
-            sg.Discipline(
-                aqm="drop_tail",
-                scheduler=sg.Prio(),
-                classes=[sg.ServiceClass(dscp=[46]), sg.ServiceClass()],
-            )
-        ],
-        duration_s=2.0,
-    )
-    told = r"scheduler\.kind = prio has no qdisc: .* one kind of AQM"
-    with pytest.raises(sg.SluiceError, match=told):
-        sg.compare(scenario, world="kernel")
-
-
 def test_packets_of_one_class_have_one_queue_in_the_slotted_world() -> None:
     def delay(**discipline: Any) -> Any:
         return sg.simulate(
