@@ -22,7 +22,8 @@
  *   to the tin's next quantum, which has the same mean.
  * - What limits the buffer is the scenario's, in packets or bytes; Linux counts the memory of packets.
  * - The hash of a flow has no salt, as in Linux; but it is the world's hash, not the kernel's.
- * - Splitting of super-packets, autorate-ingress, wash, nat, fwmark, and filters are left out.
+ * - The ACK filter, splitting of super-packets, autorate-ingress, wash, nat, fwmark, and filters are
+ *   left out.
  */
 #ifndef SLUICEGATE_CAKE_H
 #define SLUICEGATE_CAKE_H

@@ -386,6 +386,8 @@ def test_results_do_not_depend_on_who_makes_them(sixth, tmp_path):
     for k in (1, 2):
         part = evaluate(["codel"], tmp_path / "parts", shard=(k, 2), workers=2, **given)
     assert part.frame().equals(found.frame())
+    pages = [evaluation_page(each, ["drop_tail"]).html() for each in (found, part)]
+    assert pages[0] == pages[1]
 
 
 def test_what_is_finished_is_kept_after_ctrl_c(tmp_path, monkeypatch):

@@ -91,7 +91,7 @@ def follow(guide, copy):
 
 def test_adding_a_measure_touches_two_files(copy):
     touched, (tested, _) = follow("add-measure.md", copy)
-    assert touched == ["sluicegate/measures/queue.py", "tests/test_power.py"]
+    assert touched == ["sluicegate/measures/queue.py", "tests/test_power_measure.py"]
     assert "1 passed" in tested
     (record,) = json.loads((copy / "power.json").read_text())["records"]
     measures = record["measures"]

@@ -266,6 +266,17 @@ CASES = [
         f'{{ kind = "fq" }}; there are {", ".join(sg.aqms())}, or give the path of a C header, or '
         "of a Python file",
     ),
+    (
+        changed("disciplines", [{"aqm": "DualPI2"}]),
+        "disciplines.0: DualPI2 is not an AQM (did you mean dualpi2?); there are "
+        f"{', '.join(sg.aqms())}, or give the path of a C header, or of a Python file",
+    ),
+    (
+        changed("disciplines", [{"aqm": "fq_pie"}]),
+        "disciplines.0: fq_pie is not an AQM but pie with a scheduler: --aqm pie:scheduler=fq, or "
+        f'aqm = "pie", scheduler = {{ kind = "fq" }}; there are {", ".join(sg.aqms())}, or give '
+        "the path of a C header, or of a Python file",
+    ),
     (changed("duration_s", MISSING), "duration_s is missing"),
     (changed("duration_s", 0.0), "duration_s = 0.0 must be at least 2e-09 (s)"),
     (changed("duration_s", float("inf")), "duration_s = inf must be at most 8.64e+07 (s)"),

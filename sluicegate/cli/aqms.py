@@ -47,7 +47,8 @@ def aqms(
     screen.print(terminal_table(["name", "what it is", "source"], rows))
     screen.print(
         "The schedulers sfq, drr and fq put an AQM into each of many queues: "
-        "FQ-CoDel is --aqm codel:victim=front,scheduler=fq."
+        "FQ-CoDel is --aqm codel:victim=front,scheduler=fq. With prio and ets, which stand in a "
+        "scenario, each class of service has one of its own."
     )
 
 

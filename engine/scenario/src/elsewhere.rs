@@ -20,26 +20,9 @@ const OF_THE_KERNEL: &[&str] = &[
     "yeah",
 ];
 
-/// Queue disciplines of Linux that have no AQM here, with what takes their place.
-const QDISCS: &[(&str, &str)] = &[
-    (
-        "dualpi2",
-        "the world twin runs Linux's own where this machine's kernel and tc have it, which the \
-         laboratory's kernel has not: --world twin --here --qdisc dualpi2",
-    ),
-    (
-        "pi2",
-        "of its kind are pi and pie; Linux has it within dualpi2, which the world twin runs where \
-         this machine's kernel and tc have it: --world twin --here --qdisc dualpi2",
-    ),
-];
-
 /// Returns what to do about the name of no AQM, as the part of a sentence after it; `None` if
 /// nothing is known. `aqms` are the names of all AQMs.
 pub fn in_place_of(name: &str, aqms: &[&str]) -> Option<String> {
-    if let Some((_, what)) = QDISCS.iter().find(|(known, _)| *known == name) {
-        return Some(format!(": {what}"));
-    }
     if tcp_names().contains(&name) {
         return Some(format!(
             " but a congestion control, which flows have: tcp = {{ congestion_control = \"{name}\" }}"
