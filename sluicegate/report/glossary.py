@@ -37,10 +37,12 @@ MEANINGS = {
     "fGn": "fractional Gaussian noise: an exactly self-similar noise with a given Hurst parameter",
     "capture": "packets recorded in a pcap or pcapng file",
     "replay": "arrivals at the times and with the sizes of a capture",
-    "trace": "the text file of events that ns-2 writes; nothing else",
+    "trace": "the text file of events that ns-2 writes; a trace of a link is a recording of its "
+    "rate",
     "link": "a connection of two nodes, as a scenario writes it: in one direction, or in both",
     "flow": "the packets of one TCP connection, or of one sender of datagrams",
-    "congestion control": "how TCP's window grows and shrinks: Reno, CUBIC or DCTCP",
+    "congestion control": "how TCP's window grows and shrinks: Reno, CUBIC, DCTCP, BBR, "
+    "Prague, LEDBAT",
     "goodput": "data packets of TCP that are acknowledged in a unit of time, each counted once",
     "throughput": "packets, or bits, that a link sends in a unit of time, retransmissions included",
     "utilization": "share of the time in which the link sends",
