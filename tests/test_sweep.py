@@ -454,3 +454,17 @@ def test_results_in_another_format_are_not_read(tmp_path):
     (tmp_path / "sweep.json").write_text('{"format": 99, "paths": [], "runs": 1}')
     with pytest.raises(sg.SluiceError, match=r"format 99 .* this version reads format 2"):
         sg.Sweep(tmp_path)
+
+
+def test_a_figure_may_be_in_the_folder_that_the_sweep_makes(root, tmp_path, capsys):
+    scenario = str(root / "scenarios" / "light.toml")
+    words = ["sweep", scenario, "--vary", "arrivals.rate=0.1,0.2", "--slots", "1e4"]
+    for figure in ("made/lines.pdf", "made/further/lines.PDF"):
+        out = str(tmp_path / "made")
+        assert main([*words, "--out", out, "--figure", str(tmp_path / figure)]) == 0
+        assert (tmp_path / figure).stat().st_size > 1000
+    (tmp_path / "file").touch()
+    below = str(tmp_path / "file" / "lines.pdf")
+    assert main([*words, "--out", str(tmp_path / "none"), "--figure", below]) != 0
+    assert "cannot be a folder" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()

@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib
 
 from sluicegate.errors import SluiceError
-from sluicegate.files import write_whole
+from sluicegate.files import make_folder, write_whole
 from sluicegate.report.figure import Figure
 
 FORMATS = (".pdf", ".svg", ".png")
@@ -24,12 +24,13 @@ def check_format(path: Path) -> None:
         raise SluiceError(f"{path} must end in {', '.join(FORMATS)}")
     if path.is_dir():
         raise SluiceError(f"{path} is a folder, and must be a file")
-    if not path.parent.is_dir():
-        raise SluiceError(f"{path}: {path.parent} is not a folder")
+    # folders that are missing are made with it
+    if not next(each for each in path.absolute().parents if each.exists()).is_dir():
+        raise SluiceError(f"{path}: {path.parent} cannot be a folder")
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Save a figure; the suffix says as what.
+    """Save a figure, in folders that are made if they are missing; the suffix says as what.
 
     Raises:
         SluiceError: As for `check_format`.
@@ -40,4 +41,5 @@ def save(figure: Figure, path: Path) -> None:
     content = io.BytesIO()
     with matplotlib.rc_context(_FILES):
         figure.savefig(content, format=kind, dpi=300, metadata=_METADATA.get(kind))
+    make_folder(path.parent)
     write_whole(path, content.getvalue())

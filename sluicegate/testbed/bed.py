@@ -71,7 +71,7 @@ def run(job: Job, on_progress: Callable[[float], None]) -> Outcome:
 def _run(job: Job, hosts: Sequence[_Host], on_progress: Callable[[float], None]) -> Outcome:
     for host in hosts:
         host.join()
-    # what it cannot do is told before anything fails for that
+    # a host that cannot do its job ends, and its link with it: heard later, that would be the error
     for host in hosts:
         host.hear()
     forward(job.hosts[0].ipv6)
