@@ -1,7 +1,7 @@
 """Qdiscs of Linux with classes or levels, in the words of `tc`: what the world `twin` lays."""
 
 import pytest
-from test_kernel_world import with_discipline
+from test_twin import with_discipline
 
 from sluicegate.errors import SluiceError
 from sluicegate.worlds import Twin
