@@ -190,6 +190,10 @@ impl Sender {
     pub(crate) fn newly_acknowledged(&self, config: &Config, ack: &Ack) -> u32 {
         match (&self.rack, ack.next.checked_sub(self.una)) {
             (_, None) => 0,
+            // in order: what most ACKs are
+            (Some(rack), Some(acked)) if rack.flight.sacked() == 0 && ack.sack[0].is_empty() => {
+                acked
+            }
             (Some(rack), _) => rack.unknown(ack),
             (_, _) if config.variant.uses_sack() => {
                 self.scoreboard.unknown(self.una, self.max, ack)
