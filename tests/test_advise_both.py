@@ -7,6 +7,9 @@ import jsonschema
 import pytest
 from kernel_needs import needs_lab
 
+from sluicegate.advice import Question
+from sluicegate.advice.lines import lines
+from sluicegate.advice.settings import settings
 from sluicegate.cli import main
 from sluicegate.lab import image, kernel, machine
 
@@ -14,8 +17,12 @@ pytestmark = pytest.mark.slow
 
 ASKED = ["--rtt", "40ms", "--flows", "5", "--control", "reno", "--limit", "200"]
 SMALL = ["--aqm", "fq_codel", "--packets", "1e6", "--workers", "1"]
+# AQMs whose lines are tried, too, on a line of 20 Mbit/s
+LINE = Question(rate_bps=20e6, rtts_s=(0.04, 0.04), flows=(5, 5), direction="upload", ecn=True)
+OTHERS = ("red", "pie", "codel", "choke", "sfb", "sfq", "fq_pie", "cake")
 MODULES = [
     *("veth", "ifb", "sch_tbf", "sch_fq_codel", "sch_ingress", "act_mirred", "cls_matchall"),
+    *(f"sch_{name}" for name in OTHERS),
 ]
 # the interface DEV and a host behind it; a packet there and back, and what each qdisc sent
 SCRIPT = """set -ex
@@ -34,6 +41,12 @@ tc -s qdisc show dev ifb-in >/out/download
 tc qdisc show dev DEV >/out/undone
 {lines}
 """
+# the lines of one more AQM
+OTHER = """
+{lines}
+ping -c 5 10.0.0.2
+tc -s qdisc show dev DEV >/out/{name}
+{undo}"""
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +121,10 @@ def test_linux_takes_the_lines_of_both_directions(asked):
         lines="\n".join(row["tc"] for row in rows(asked)),
         undo="\n".join(undo),
     )
+    script += "\n".join(undo)
+    for name in OTHERS:
+        its = lines(settings(LINE, [name])[0], LINE)
+        script += OTHER.format(lines="\n".join(its.tc), name=name, undo="\n".join(its.undo))
     found = kernel.find()
     made = image.build(found, script, programs=["ip", "tc"], modules=MODULES)
     result = machine.run(found, made)
@@ -120,5 +137,9 @@ def test_linux_takes_the_lines_of_both_directions(asked):
         below = told[told.index("qdisc fq_codel 10: parent 1:") :]
         assert f"limit {limit}p" in below
         assert int(re.search(r"Sent \d+ bytes (\d+) pkt", below)[1]) >= 5
+    for name in OTHERS:
+        told = result.files[name].decode()
+        its = told[told.index(f"qdisc {name} 10: ") :]
+        assert int(re.search(r"Sent \d+ bytes (\d+) pkt", its)[1]) >= 5, name
     assert "tbf" not in result.files["undone"].decode()
     assert "ingress" not in result.files["undone"].decode()

@@ -107,7 +107,7 @@ def test_who_asks_for_linux_gets_what_linux_has():
     fast = replace(link, rate_bps=1e9)
     assert any(each.family == "sfq" for each in settings(replace(fast, linux=False)))
     assert not any(each.family == "sfq" for each in settings(fast))
-    assert set(left_out(link)) == {"gentle_red", "fred", "pi", "rem", "blue", "avq"}
+    assert set(left_out(link)) == {"gentle_red", "fred", "cobalt", "pi", "rem", "blue", "avq"}
     # on the simulated link nothing is refused for that
     assert not link.scaled(3.0).linux
     (told,) = (each for each in words.assumptions(constructed(link)) if each.startswith("Left out"))

@@ -112,10 +112,13 @@ def test_a_twin_has_the_same_parameters(discipline, words):
     assert twin(*with_discipline(**discipline)) == words
 
 
-def test_a_long_fq_codel_has_the_memory_for_its_limit():
-    asked, discipline = with_discipline(aqm="codel", scheduler="fq", victim="front")
+@pytest.mark.parametrize(
+    ("aqm", "params"), [("codel", {}), ("pie", {"delay": "timestamps", "like": "linux"})]
+)
+def test_long_flow_queues_have_the_memory_for_their_limit(aqm, params):
+    asked, discipline = with_discipline(aqm=aqm, scheduler="fq", victim="front", params=params)
     words = twin(asked.replace({"queue.limit": 10_000}), discipline)
-    assert words.endswith("noecn memory_limit 40960000")
+    assert " memory_limit 40960000" in words
 
 
 def test_linux_has_no_room_for_every_limit():
@@ -147,6 +150,10 @@ def test_linux_has_no_room_for_every_limit():
             "cake.target = 0.01 must be rtt / 20 = 0.005: tc sets it",
         ),
         ({"aqm": "gentle_red"}, "gentle_red has no twin"),
+        (
+            {"aqm": "choke", "params": {**RED, "max_th": 61}},
+            "choke.max_th = 61 must be at most queue.limit = 60: tc takes no other",
+        ),
         (
             {"aqm": "codel", "params": {"ce_threshold": 0.001, "ce_mask": 3}},
             "codel.ce_mask must be 0: Linux's codel has no selector",

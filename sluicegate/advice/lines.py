@@ -11,6 +11,7 @@ from sluicegate.advice.settings import Setting
 from sluicegate.errors import SluiceError
 from sluicegate.report.numbers import plain_number
 from sluicegate.scenario import Discipline
+from sluicegate.worlds.twin.qdisc import own_rate_bps
 
 # the shaper's burst, s, and the least burst of `tbf`, bytes
 _BURST_S, _LEAST_BURST = 0.001, 3000
@@ -63,13 +64,13 @@ def aqm_option(discipline: Discipline, *, ecn: bool) -> str:
         parts.append(f"victim={discipline.victim}")
     if discipline.scheduler.kind != "fifo":
         parts.append(f"scheduler={discipline.scheduler.kind}")
-    if ecn:
+    if ecn or discipline.ecn:
         parts.append("ecn=true")
     return f"{discipline.aqm}:{','.join(parts)}" if parts else str(discipline.aqm)
 
 
 def _shaped(words: str, link: Question) -> list[str]:
-    """A qdisc below a shaper; arriving packets are first redirected to a device of their own."""
+    """A qdisc below a shaper, if it does not shape itself; arriving packets are first redirected to a device of their own."""
     device, before = "DEV", []
     if link.direction == "download":
         # not ifb0, which the kernel's module makes by itself when it is first asked for a device
@@ -81,6 +82,8 @@ def _shaped(words: str, link: Question) -> list[str]:
             "tc filter replace dev DEV parent ffff: prio 1 matchall action mirred egress "
             "redirect dev ifb-in",
         ]
+    if own_rate_bps(words) is not None:
+        return [*before, f"tc qdisc replace dev {device} root handle 10: {words}"]
     burst = max(_LEAST_BURST, math.ceil(link.rate_bps * _BURST_S / 8))
     return [
         *before,

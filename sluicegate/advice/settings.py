@@ -31,8 +31,10 @@ _BUFFER, _LEAST_BUFFER = 2.0, 64
 # targets whose ratio is below this count as one
 _ALIKE = 1.05
 _MOST_LOG = 31
-# DualPI2: the step of L4S packets in RFC 9332 and Linux; the link's MTU with its Ethernet header
+# DualPI2's step of L4S packets in RFC 9332 and Linux; the MTU of a link, and its Ethernet header
 _STEP_S, _MTU, _ETHERNET_BYTES = 0.001, 1500, 14
+# CAKE: its round trip over its target (iproute2, q_cake.c); SFB: the bins of a level
+_CAKE_TARGETS, _SFB_BINS = 20, 16
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class Family:
         victim: Which packet is dropped.
         is_limit: Whether the target is the buffer itself.
         has_target: Whether there is a target at all.
+        always_marks: Whether the AQM has no other way, so that it is set to mark (without ECN on the
+            hosts, it finds no packet that it could).
         is_for_l4s: Whether it is tried only where flows are those of L4S, or where it is named.
     """
 
@@ -59,6 +63,7 @@ class Family:
     victim: Victim = "tail"
     is_limit: bool = False
     has_target: bool = True
+    always_marks: bool = False
     is_for_l4s: bool = False
 
 
@@ -108,6 +113,45 @@ def _codel(link: Question, target_s: float, share: float) -> Params:
     }
 
 
+def _fq_pie(link: Question, target_s: float, _second: float) -> Params:
+    return {
+        "target": _rounded(target_s),
+        "t_update": _rounded(min(0.015, target_s)),
+        "delay": "timestamps",
+        "like": "linux",
+    }
+
+
+def _cobalt(link: Question, target_s: float, share: float) -> Params:
+    return _codel(link, target_s, share) | {"mtu_bytes": _mtu(link)}
+
+
+def _cake(link: Question, _target_s: float, share: float) -> Params:
+    """CAKE shapes by itself, and its target follows from its round trip, as `tc` sets it."""
+    target_s = _rounded(share * link.longest_s / _CAKE_TARGETS)
+    return {
+        "rate_bps": round(link.rate_bps),
+        "rtt": round(target_s * _CAKE_TARGETS, 9),
+        "target": target_s,
+        "mtu_bytes": _mtu(link),
+    }
+
+
+def _sfb(link: Question, target_s: float, _second: float) -> Params:
+    """Bins so long that all flows together wait for the target.
+
+    A flow shares its shortest bin with a sixteenth of the others at most; from 5/4 of the size
+    packets are dropped, as in Linux.
+    """
+    flows = min(math.sqrt(math.prod(link.flows)), _SFB_BINS)
+    size = max(2, round(link.packets(target_s) / flows))
+    return {"bin_size": size, "bin_max": math.ceil(1.25 * size)}
+
+
+def _mtu(link: Question) -> int:
+    return max(_MTU, link.packet_bytes) + _ETHERNET_BYTES
+
+
 def _pi2(link: Question, target_s: float, _second: float) -> Params:
     """RFC 9332, appendix A.1: gains for the longest round trip; in 1/256 Hz, as Linux has them."""
     longest_s = link.longest_s
@@ -117,7 +161,7 @@ def _pi2(link: Question, target_s: float, _second: float) -> Params:
         "target": _rounded(target_s),
         "t_update": _rounded(update_s),
         **{name: max(1, round(256 * gain)) / 256 for name, gain in gains.items()},
-        "mtu_bytes": max(_MTU, link.packet_bytes) + _ETHERNET_BYTES,
+        "mtu_bytes": _mtu(link),
     }
 
 
@@ -161,11 +205,13 @@ FAMILIES: Mapping[str, Family] = {
         Family("choke", "choke", _red, ("max_p {:g}", (0.1,))),
         Family("pie", "pie", _pie),
         Family("codel", "codel", _codel, ("{:g} RTT", (1.0, 0.3))),
+        Family("cobalt", "cobalt", _cobalt, ("{:g} RTT", (1.0, 0.3))),
         Family("pi2", "pi2", _pi2, is_for_l4s=True),
-        Family("dualpi2", "dualpi2", _dualpi2, is_for_l4s=True),
+        Family("dualpi2", "dualpi2", _dualpi2, always_marks=True, is_for_l4s=True),
         Family("pi", "pi", _pi),
         Family("rem", "rem", _rem),
         Family("blue", "blue", _blue, ("d1 {:g}", (0.0025, 0.02)), is_limit=True),
+        Family("sfb", "sfb", _sfb, always_marks=True),
         Family("avq", "avq", _avq, ("gamma {:g}", (0.98, 0.95, 0.9)), has_target=False),
         Family("sfq", "drop_tail", _none, scheduler=Sfq(), is_limit=True),
         Family(
@@ -175,6 +221,16 @@ FAMILIES: Mapping[str, Family] = {
             ("{:g} RTT", (1.0, 0.3)),
             scheduler=Fq(),
             victim="front",
+        ),
+        Family("fq_pie", "pie", _fq_pie, scheduler=Fq()),
+        Family(
+            "cake",
+            "cake",
+            _cake,
+            ("{:g} RTT", (1.0, 0.3)),
+            victim="front",
+            has_target=False,
+            always_marks=True,
         ),
     )
 }
@@ -213,6 +269,7 @@ class Setting:
             label=self.name,
             scheduler=family.scheduler,
             victim=family.victim,
+            ecn=family.always_marks or None,
         )
 
     def refusal(self, link: Question) -> str | None:

@@ -65,8 +65,8 @@ _MTU, _ETHERNET_BYTES = 1500, 14
 _SFB_SCALE = 1 << 16
 # packets that a flow of sfq may have (net/sched/sch_sfq.c: SFQ_MAX_DEPTH)
 _SFQ_DEPTH = 127
-# of fq_codel: its own limit of memory, and what a packet of an Ethernet takes at the most
-_FQ_CODEL_MEMORY, _PACKET_MEMORY = 32 << 20, 4096
+# fq_codel's and fq_pie's own limit of memory, and what a packet of an Ethernet takes at the most
+_FQ_MEMORY, _PACKET_MEMORY = 32 << 20, 4096
 # tc sets cake's target to this share of rtt (iproute2, q_cake.c)
 _CAKE_TARGETS = 20
 _US = 1e6
@@ -210,6 +210,11 @@ class _Words:
         )
 
     def _choke(self) -> str:
+        if (max_th := self._number("max_th")) > self._limit:
+            raise SluiceError(
+                f"choke.max_th = {max_th:g} must be at most queue.limit = {self._limit}: "
+                "tc takes no other"
+            )
         words = red_words(self._params, 1, self._packet_bytes, self._kbit())
         return f"choke limit {self._limit} {words}" + " ecn" * self._ecn
 
@@ -242,7 +247,7 @@ class _Words:
         name, own = f"pie limit {self._limit}", ""
         if isinstance(scheduler, Fq):
             name = f"fq_pie limit {self._limit} flows {scheduler.queues}"
-            own = f"quantum {scheduler.quantum_bytes} ecn_prob 10 "
+            own = f"quantum {scheduler.quantum_bytes}{self._memory()} ecn_prob 10 "
         return (
             f"{name} target {self._us('target')} tupdate {self._us('t_update')} {own}"
             f"alpha {round(_PIE_SCALE * self._number('alpha'))} "
@@ -255,13 +260,16 @@ class _Words:
         times = f"target {self._us('target')} interval {self._us('interval')}{self._ce()}"
         ecn = "ecn" if self._ecn else "noecn"
         if isinstance(scheduler, Fq):
-            memory = self._limit * _PACKET_MEMORY
             return (
                 f"fq_codel limit {self._limit} flows {scheduler.queues} "
-                f"quantum {scheduler.quantum_bytes} {times} {ecn}"
-                + (f" memory_limit {memory}" if memory > _FQ_CODEL_MEMORY else "")
+                f"quantum {scheduler.quantum_bytes} {times} {ecn}{self._memory()}"
             )
         return f"codel limit {self._limit} {times} {ecn}"
+
+    def _memory(self) -> str:
+        """The memory for the limit, where it is more than fq_codel and fq_pie have."""
+        memory = self._limit * _PACKET_MEMORY
+        return f" memory_limit {memory}" if memory > _FQ_MEMORY else ""
 
     def _cake(self) -> str:
         """`overhead` makes Linux count from the IP header on, as the network world does.
