@@ -123,7 +123,8 @@ def test_linux_takes_the_lines_of_both_directions(asked):
     )
     script += "\n".join(undo)
     for name in OTHERS:
-        its = lines(settings(LINE, [name])[0], LINE)
+        found = [lines(each, LINE) for each in settings(LINE, [name])]
+        its = next(each for each in found if each.tc)
         script += OTHER.format(lines="\n".join(its.tc), name=name, undo="\n".join(its.undo))
     found = kernel.find()
     made = image.build(found, script, programs=["ip", "tc"], modules=MODULES)

@@ -50,8 +50,8 @@ class Family:
         victim: Which packet is dropped.
         is_limit: Whether the target is the buffer itself.
         has_target: Whether there is a target at all.
-        always_marks: Whether the AQM has no other way, so that it is set to mark (without ECN on the
-            hosts, it finds no packet that it could).
+        always_marks: Whether it is set to mark even if hosts have no ECN: Linux's cannot be told
+            not to, and finds no packet that it could mark.
         is_for_l4s: Whether it is tried only where flows are those of L4S, or where it is named.
     """
 

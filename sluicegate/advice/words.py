@@ -185,12 +185,12 @@ COLUMNS = (
 )
 NAMES = (
     "Names: the time is how long packets may wait, which is the AQM's target or q_ref, the middle "
-    "of RED's thresholds, or a full buffer (drop_tail, sfq, blue); RTT is CoDel's interval in "
-    "longest round trips; max_p, d1 and gamma are the AQM's own parameters."
+    "of RED's thresholds, or a full buffer (drop_tail, sfq, blue); RTT is the interval of CoDel, "
+    "COBALT or CAKE in longest round trips; max_p, d1 and gamma are the AQM's own parameters."
 )
 DEVICE = (
-    "DEV is your interface. Where it has the link's rate itself, leave the shaper (tbf) out and "
-    "put the qdisc at the root. Where packets wait in a device behind it, such as a modem, ask "
+    "DEV is your interface. Where it has the link's rate itself, leave the shaper out (tbf, or "
+    "bandwidth of cake) and put the qdisc at the root. Where packets wait in a device behind it, such as a modem, ask "
     "with a rate some 5 % below that of the link: else they still wait there."
 )
 # by direction, where the lines are run
