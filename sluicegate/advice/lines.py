@@ -70,7 +70,7 @@ def aqm_option(discipline: Discipline, *, ecn: bool) -> str:
 
 
 def _shaped(words: str, link: Question) -> list[str]:
-    """A qdisc below a shaper, if it does not shape; arriving packets go to a device of their own."""
+    """A qdisc below a shaper, if it does not shape; arriving packets go to their own device."""
     device, before = "DEV", []
     if link.direction == "download":
         # not ifb0, which the kernel's module makes by itself when it is first asked for a device

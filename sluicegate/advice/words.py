@@ -190,8 +190,8 @@ NAMES = (
 )
 DEVICE = (
     "DEV is your interface. Where it has the link's rate itself, leave the shaper out (tbf, or "
-    "bandwidth of cake) and put the qdisc at the root. Where packets wait in a device behind it, such as a modem, ask "
-    "with a rate some 5 % below that of the link: else they still wait there."
+    "bandwidth of cake) and put the qdisc at the root. Where packets wait in a device behind it, "
+    "such as a modem, ask with a rate some 5 % below that of the link: else they still wait there."
 )
 # by direction, where the lines are run
 PLACES: Mapping[Direction | None, str] = {
