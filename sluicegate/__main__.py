@@ -8,6 +8,9 @@ from sluicegate.interrupt import end_at_once
 def main() -> int:
     """Run the command; see `sluicegate.cli.main`."""
     end_at_once()
+    from sluicegate import address_space
+
+    address_space.require()
     from sluicegate.cli import main as run
 
     return run()

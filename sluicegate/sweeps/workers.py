@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
+from sluicegate.address_space import ONE_THREAD
 from sluicegate.errors import SluiceError
 from sluicegate.extras import lacking
 from sluicegate.sweeps.work import Done, Work
@@ -143,9 +144,8 @@ class Processes(Workers):
         from loky import ProcessPoolExecutor  # type: ignore[import-untyped]
 
         # a worker whose polars or BLAS has a thread for every core would disturb the others
-        env = dict.fromkeys(("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
         self._pool: Executor = ProcessPoolExecutor(
-            self.size, env=env, initializer=_end_with, initargs=(os.getpid(),)
+            self.size, env=ONE_THREAD, initializer=_end_with, initargs=(os.getpid(),)
         )
 
     def submit(self, job: Work) -> Future[Done]:
