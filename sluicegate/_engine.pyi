@@ -377,6 +377,7 @@ class ClassCounts:
     least_one_way_delay: int | None
     jitter_sum: float
     jitter_count: int
+    round_trip: Times
     completions: list[Completions]
     pages: Times
     frames: Times

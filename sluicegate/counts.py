@@ -56,6 +56,18 @@ class Times:
             dtype=np.float64,
         )
 
+    def trimmed_mean(self, kept: float) -> FloatArray:
+        """The mean of the smallest `kept` share of each set, likewise; of bins by their middles."""
+        return np.array([self._trimmed(row, kept) for row in self.bins], dtype=np.float64)
+
+    def _trimmed(self, row: FloatArray, kept: float) -> float:
+        # a product such as 0.95 * 20 may be just below a whole number
+        left = np.ceil(np.round(kept * row.sum(), 9))
+        before = np.cumsum(row) - row
+        taken = np.clip(left - before, 0, row)
+        middles = np.arange(len(row)) * self.bin + (self.bin - 1) / 2
+        return float(taken @ middles / left) if left else float("nan")
+
     def map(self, change: Change) -> Times:
         """The same with every column changed."""
         return Times(
@@ -287,6 +299,11 @@ class EndCounts:
         return np.array([np.nan if ns is None else ns for ns in least], dtype=np.float64)
 
     @cached_property
+    def round_trip(self) -> Times:
+        """From the sending of a data packet of TCP until its ACK was there, ns."""
+        return _times_of(self.sets, lambda each: each.round_trip)
+
+    @cached_property
     def pages(self) -> Times:
         """From asking for a page of the web until all of it was there, ns."""
         return _times_of(self.sets, lambda each: each.pages)
@@ -328,6 +345,8 @@ class FlowCounts:
             what it gets.
         tcp: Data packets of TCP at the main queue; None where they are not counted apart.
         datagrams: Likewise of datagrams.
+        foreign: Times of exchanges of one packet beside a load, ns; None where there are none.
+        own: Round trips of the flows that are the load, ns.
         wires: What wires did to packets; None where no link has one.
     """
 
@@ -341,6 +360,8 @@ class FlowCounts:
     demands: Sequence[FloatArray]
     tcp: KindCounts | None = None
     datagrams: KindCounts | None = None
+    foreign: Times | None = None
+    own: Times | None = None
     wires: WireCounts | None = None
 
 

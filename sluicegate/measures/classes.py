@@ -29,6 +29,7 @@ from sluicegate.measures.definition import (
     quantiles,
     ratio,
 )
+from sluicegate.measures.outcome import OUTCOMES
 from sluicegate.measures.queue import QUEUE
 from sluicegate.measures.voice import BPL_CONCEALED, mean_opinion_score
 
@@ -215,6 +216,14 @@ def _one_way_delays() -> list[Definition[EndCounts]]:
     return of_times("one_way_delay", between, "w", lambda c: c.one_way_delay)
 
 
+def _round_trips() -> list[Definition[EndCounts]]:
+    between = (
+        "from the sending of a data packet of TCP until its ACK is at the sender; of each flow one "
+        "packet at a time is timed, and none that a duplicate ACK follows"
+    )
+    return of_times("round_trip", between, "r", lambda c: c.round_trip)
+
+
 def _missing(c: EndCounts) -> FloatArray:
     return 1 - ratio(
         c.sum(lambda each: each.datagrams_received), c.sum(lambda each: each.datagrams_expected)
@@ -294,6 +303,8 @@ ENDS: list[Definition[EndCounts]] = [
     ),
     *_one_way_delays(),
     *map(_variation, _LEVELS),
+    *_round_trips(),
+    *OUTCOMES,
     Definition(
         "jitter",
         "jitter",

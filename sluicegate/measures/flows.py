@@ -21,6 +21,7 @@ from sluicegate.measures.definition import (
     ratio,
 )
 from sluicegate.measures.fairness import demand_fairness
+from sluicegate.measures.responsiveness import RPM
 from sluicegate.measures.wires import WIRES
 
 _NS_PER_S = 1e9
@@ -143,5 +144,6 @@ FLOWS: list[Definition[FlowCounts]] = [
     ),
     *OF_TCP,
     *OF_DATAGRAMS,
+    *RPM,
     *WIRES,
 ]

@@ -25,6 +25,9 @@ _SYMBOLS = {
     "F_v": "$F_v$ is the distribution function of the delays *v* of frames",
     "T_\\mathrm{played}": "videos played for $T_\\mathrm{played}$ and stood still for "
     "$T_\\mathrm{stalled}$",
+    "F_r": "$F_r$ is the distribution function of round trips *r*",
+    "u_i": "$x_i$ is what the class has of round trips and of losses; $o_i$ is best, $u_i$ useless",
+    "bar h": "$\\bar h$ and $\\bar l$ are means of the smallest 95 %, s",
     "sum r": "*r* is the rate of a segment or a frame of video",
     "MOS": "*R* is the rating of the E-model, $\\mathrm{MOS}(R)$ its mean opinion score",
     "S": "*S* packets were served, with *B* bytes; *s* is the sojourn time and *d* the delay of "

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
+from sluicegate.counts import EndCounts, FloatArray
+from sluicegate.measures.definition import INDEX, Definition, quantiles, ratio
+
 DRAFT = "draft-ietf-ippm-qoo"
+_NS_PER_S = 1e9
 
 
 @dataclass(frozen=True)
@@ -62,3 +68,40 @@ def quality_of_outcome(
 
 def _part(value: float, best: float, worst: float) -> float:
     return 100 * min(1.0, max(0.0, 1 - (value - best) / (worst - best)))
+
+
+def _definition(name: str, need: Need) -> Definition[EndCounts]:
+    def of(c: EndCounts) -> FloatArray:
+        again = c.sum(lambda each: each.retransmissions)
+        lost = ratio(again, again + c.sum(lambda each: each.acknowledged))
+        levels = list(need.delays_s)
+        rows = [quantiles(c.round_trip, level / 100) / _NS_PER_S for level in levels]
+
+        def score(place: int) -> float:
+            delays_s = {level: float(row[place]) for level, row in zip(levels, rows, strict=True)}
+            found = quality_of_outcome(need, delays_s, float(lost[place]))
+            assert found is not None
+            return found
+
+        known = np.isfinite(lost) & np.isfinite(np.sum(rows, axis=0))
+        return np.array([score(place) if known[place] else np.nan for place in range(len(lost))])
+
+    told = ", ".join(
+        f"p{level:g} of the round trip {1e3 * best:g} and {1e3 * worst:g} ms"
+        for level, (best, worst) in need.delays_s.items()
+    )
+    best, worst = (f"{100 * each:g}" for each in need.loss_ratio)
+    return Definition(
+        f"qoo_{name}",
+        f"QoO, {name}",
+        INDEX,
+        r"100 \min_i \, \max(0, \min(1, (u_i - x_i) / (u_i - o_i)))",
+        f"quality of outcome ({DRAFT}) were it {name}: from 100, where that works as well as it "
+        f"can, to 0, where it does not; these ends are {told}, and {best} and {worst} % of packets "
+        "sent again",
+        of,
+    )
+
+
+# of a class of TCP flows: with their round trips, and what they send again for what is lost
+OUTCOMES = [_definition(name, need) for name, need in NEEDS.items()]

@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sluicegate.counts import FloatArray, FlowCounts, Times
+from sluicegate.measures.definition import Definition, Unit
+
 DRAFT = "draft-ietf-ippm-responsiveness-09"
 # share of the samples that a trimmed mean keeps, the smallest ones (TMP)
 _KEPT = 0.95
 _S_PER_MINUTE = 60.0
+_NS_PER_S = 1e9
 
 
 def trimmed_mean(times: ArrayLike, kept: float = _KEPT) -> float | None:
@@ -42,3 +46,28 @@ def round_trips_per_minute(
     if own is None or len(known) < len(foreign):
         return None
     return (_S_PER_MINUTE * len(known) / sum(known) + _S_PER_MINUTE / own) / 2
+
+
+def _of_counts(c: FlowCounts) -> FloatArray:
+    """RPM of each replication; a handshake takes as long as an exchange: both are one packet."""
+
+    def per_minute(times: Times | None) -> FloatArray:
+        assert times is not None
+        return _S_PER_MINUTE * _NS_PER_S / times.trimmed_mean(_KEPT)
+
+    return (per_minute(c.foreign) + per_minute(c.own)) / 2
+
+
+# only where there are exchanges of one packet beside flows without an end
+RPM: list[Definition[FlowCounts]] = [
+    Definition(
+        "rpm",
+        "RPM",
+        Unit("1/min"),
+        r"(60 / \bar h + 60 / \bar l) / 2",
+        f"round trips per minute under load by {DRAFT}, without TLS: of the exchanges *h* of users "
+        "of the web whose objects all are one packet, and of the round trips *l* of the TCP flows "
+        "without an end, by the means of the smallest 95 % of each, in seconds",
+        _of_counts,
+    )
+]

@@ -52,12 +52,11 @@ const MOST_TIMES_BYTES: u64 = 4_000_000_000;
 /// Returns the maximum memory for times of one replication, in the warm-up and in the rest, bytes.
 /// Ports have sojourn times, delays, and delays of each kind of packet; where flows are counted by
 /// class, also sojourn times and delays of each class, of two kinds at most. Classes have one-way
-/// delays, and completion times and slowdowns by size, and times of
-/// pages and of frames.
+/// delays, round trips, completion times and slowdowns by size, and times of pages and of frames.
 fn times_bytes(ports: usize, classes: Option<usize>) -> u64 {
     let (of_port, of_classes) = match classes {
         None => (2 + Kind::COUNT, 0),
-        Some(classes) => (2 + 3 * classes, (3 + 2 * (SIZES.len() + 1)) * classes),
+        Some(classes) => (2 + 3 * classes, (4 + 2 * (SIZES.len() + 1)) * classes),
     };
     2 * Histogram::MOST_BYTES * (ports * of_port + of_classes) as u64
 }

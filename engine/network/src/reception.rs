@@ -1,4 +1,4 @@
-//! What arrives at the receivers, by class of flows.
+//! What arrives at the receivers, and the answers to it, by class of flows.
 
 use sluice_histogram::Histogram;
 
@@ -28,6 +28,9 @@ pub struct Reception {
     pub reordered: u64,
     /// Bytes of these datagrams.
     pub datagram_bytes: u64,
+    /// Round trips of TCP: times from the sending of a data packet until the ACK of it is at its
+    /// sender, ns. Of each flow one packet at a time is timed, and none that a duplicate ACK follows.
+    pub round_trip: Histogram,
 }
 
 /// What is known of a flow from the last packet that arrived.
@@ -35,8 +38,10 @@ pub struct Reception {
 struct Last {
     delay_ns: Option<u64>,
     jitter_ns: f64,
-    /// The datagram expected next.
+    /// The datagram expected next, or what the last ACK expected.
     next: u32,
+    /// The data packet whose round trip is timed, and when it was sent, ns.
+    timed: Option<(u32, u64)>,
 }
 
 /// All receivers together.
@@ -56,8 +61,9 @@ impl Receptions {
         }
     }
 
-    /// Counts a packet that arrives `delay_ns` after it was sent.
-    pub fn count(&mut self, class: usize, packet: &Packet, delay_ns: u64) {
+    /// Counts a packet that arrives now and was sent at `sent_ns`.
+    pub fn count(&mut self, class: usize, packet: &Packet, now_ns: u64, sent_ns: u64) {
+        let delay_ns = now_ns - sent_ns;
         let counts = &mut self.counts[class];
         let last = match packet.kind {
             Kind::Datagram => {
@@ -72,7 +78,13 @@ impl Receptions {
                 }
                 last
             }
-            Kind::Data => &mut self.tcp[packet.flow as usize],
+            Kind::Data => {
+                let last = &mut self.tcp[packet.flow as usize];
+                if last.timed.is_none() && !packet.is_syn() {
+                    last.timed = Some((packet.number, sent_ns));
+                }
+                last
+            }
             Kind::Ack | Kind::Feedback => unreachable!("answers are not measured"),
         };
         counts.delay.add(delay_ns);
@@ -84,6 +96,22 @@ impl Receptions {
             last.jitter_ns += (difference_ns - last.jitter_ns) / 16.0;
             counts.jitter_sum_ns += last.jitter_ns;
             counts.jitter_count += 1;
+        }
+    }
+
+    /// Counts an ACK that arrives at the sender of its flow.
+    pub fn acknowledge(&mut self, class: usize, packet: &Packet, now_ns: u64) {
+        let last = &mut self.tcp[packet.flow as usize];
+        let duplicate = packet.number == last.next;
+        last.next = packet.number;
+        if let Some((number, sent_ns)) = last.timed {
+            if packet.number > number {
+                self.counts[class].round_trip.add(now_ns - sent_ns);
+                last.timed = None;
+            } else if duplicate {
+                // a packet is missing: the next ACK of new data waits for it
+                last.timed = None;
+            }
         }
     }
 

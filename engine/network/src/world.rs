@@ -161,7 +161,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
     #[inline]
     fn deliver(&mut self, now: Instant, packet: Packet) {
         if let Some((class, sent_ns)) = self.network.account(&packet) {
-            self.receptions.count(class, &packet, now.ns - sent_ns);
+            self.receptions.count(class, &packet, now.ns, sent_ns);
         }
         match packet.kind {
             Kind::Data => self.receive(now, packet),
@@ -225,6 +225,10 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
 
     #[inline]
     fn acknowledge(&mut self, now: Instant, packet: Packet) {
+        if BY_CLASS {
+            let class = usize::from(self.ends.classes.tcp()[packet.flow as usize]);
+            self.receptions.acknowledge(class, &packet, now.ns);
+        }
         let ack = packet.acknowledgement(&mut self.network.aside.sacks);
         self.drive_inlined(now, packet.flow, Stimulus::Ack(ack));
     }

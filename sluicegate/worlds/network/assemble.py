@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from sluicegate._engine import Period, Replication, TcpFlows
-from sluicegate.counts import FlowCounts, KindCounts, QueueCounts, WireCounts, shares
+from sluicegate.counts import (
+    EndCounts,
+    FlowCounts,
+    KindCounts,
+    QueueCounts,
+    Times,
+    WireCounts,
+    shares,
+)
 from sluicegate.estimate import Measure, of_each, over_replications
 from sluicegate.measures import BETWEEN, FLOWS, QUEUE, WIRES, Definition
 from sluicegate.measures.flows import COMPLETIONS, OF_DATAGRAMS, OF_TCP
+from sluicegate.measures.responsiveness import DRAFT, RPM
 from sluicegate.record import FloatArray
-from sluicegate.scenario import NetworkScenario
+from sluicegate.scenario import NetworkScenario, Sizes, WebFlows
+from sluicegate.scenario import TcpFlows as LongFlows
 from sluicegate.worlds.network import classes
 from sluicegate.worlds.network.frames import flow_frame, flow_series_frame, port_series_frame
 from sluicegate.worlds.network.record import (
@@ -32,6 +43,7 @@ Periods: TypeAlias = Sequence[Sequence[Period]]
 _NS_PER_S = 1e9
 # positions of the kinds of packets in the engine's counts; 1 are ACKs
 _DATA, _DATAGRAM = 0, 2
+_ONE_PACKET = Sizes(kind="constant", mean_packets=1)
 # the measures of kinds of packets
 _OF_KINDS = ("tcp_*", "datagram_loss_ratio", "datagram_delay_*")
 
@@ -64,7 +76,7 @@ def record(
     main = main_place(ports)
     lasts = rates, demands
     names = scenario.classes()
-    measured = _Counted.of(runs, after, main, lasts, scenario.warm_up, names)
+    measured = _Counted.of(runs, after, main, lasts, scenario.warm_up, scenario)
     replications = pl.DataFrame(measured.rows())
     return NetworkRecord(
         identity=identity,
@@ -80,7 +92,7 @@ def record(
         time_bin=ports[main].time_bin_s,
         # what happened once lasted about as long as a packet
         resolution=1 / max(float(measured.queue.arrivals.sum()), 1.0),
-        whole=_Counted.of(runs, whole, main, lasts, 0.0, names).measures(),
+        whole=_Counted.of(runs, whole, main, lasts, 0.0, scenario).measures(),
         ports=ports,
         flows=flows,
         wires=_wire_records(scenario, measured.flows, after),
@@ -95,6 +107,8 @@ def _method(scenario: NetworkScenario, replications: pl.DataFrame) -> str:
     counted = "no part left out"
     if scenario.warm_up:
         counted = f"the first {scenario.warm_up:g} s of each left out"
+    if RPM[0].name in replications.columns:
+        counted += f"; RPM by {DRAFT}"
     if len(replications) == 1:
         return f"no intervals from 1 replication; {counted}"
     if replications.n_unique() == 1:
@@ -119,17 +133,18 @@ class _Counted:
         port: int,
         lasts: tuple[Sequence[FloatArray], Sequence[FloatArray]],
         since_s: float,
-        names: Sequence[str],
+        scenario: NetworkScenario,
     ) -> _Counted:
         """Counts of `periods`, which begin at `since_s`; the queue is that of the port.
 
-        `lasts` are rates and demands, as in `FlowCounts`; `names` those of classes.
+        `lasts` are rates and demands, as in `FlowCounts`.
         """
-        return cls(
-            _queue_counts(periods, port),
-            _flow_counts(runs, periods, port, lasts, since_s),
-            classes.counted(names, periods, port),
-        )
+        by_class = classes.counted(scenario.classes(), periods, port)
+        flows = _flow_counts(runs, periods, port, lasts, since_s)
+        foreign, own = (_together(by_class, each) for each in _probes_and_load(scenario))
+        if foreign and own:
+            flows = replace(flows, foreign=foreign.all.times, own=own.round_trip)
+        return cls(_queue_counts(periods, port), flows, by_class)
 
     def _flow_definitions(self) -> list[Definition[FlowCounts]]:
         """Nothing is said of completions where there are none, nor of kinds without packets."""
@@ -137,6 +152,7 @@ class _Counted:
             (COMPLETIONS, any(map(len, self.flows.completions_s))),
             (OF_TCP, _came(self.flows.tcp)),
             (OF_DATAGRAMS, _came(self.flows.datagrams)),
+            (RPM, _known(self.flows.foreign) and _known(self.flows.own)),
             (WIRES, self.flows.wires is not None),
         )
         absent = {each.name for part, is_there in parts if not is_there for each in part}
@@ -162,6 +178,37 @@ class _Counted:
             **over_replications(self.flows, self._flow_definitions(), 1.0),
             **classes.measures(self.classes),
         }
+
+
+def _probes_and_load(scenario: NetworkScenario) -> tuple[list[str], list[str]]:
+    """The classes of which RPM is made: exchanges of one packet, and TCP flows without an end."""
+
+    def is_probe(flows: object) -> bool:
+        return isinstance(flows, WebFlows) and flows.objects == _ONE_PACKET
+
+    def is_load(flows: object) -> bool:
+        return isinstance(flows, LongFlows) and flows.packets is None
+
+    of_groups = list(zip(scenario.classes(), scenario.flows, strict=False))
+
+    def all_are(kind: Callable[[object], bool]) -> list[str]:
+        others = {name for name, flows in of_groups if not kind(flows)}
+        return [name for name in dict.fromkeys(name for name, _ in of_groups) if name not in others]
+
+    return all_are(is_probe), all_are(is_load)
+
+
+def _together(by_class: classes.Counted, names: Sequence[str]) -> EndCounts | None:
+    """What was counted at the ends of several classes; None for none."""
+    sets = [by_class[name].ends.sets for name in names if name in by_class]
+    if not sets:
+        return None
+    return EndCounts([list(chain.from_iterable(parts)) for parts in zip(*sets, strict=True)])
+
+
+def _known(times: Times | None) -> bool:
+    """Whether each replication has times."""
+    return times is not None and bool(times.count.all())
 
 
 def _queue_counts(periods: Periods, port: int) -> QueueCounts:

@@ -24,6 +24,8 @@ pub struct ClassCounts {
     least_one_way_delay: Option<u64>,
     jitter_sum: f64,
     jitter_count: u64,
+    /// Round trips of TCP, ns.
+    round_trip: Py<Times>,
     /// By size.
     completions: Vec<Py<Completions>>,
     /// Of pages of the web, ns.
@@ -68,6 +70,7 @@ impl ClassCounts {
             least_one_way_delay: reception.least_delay_ns,
             jitter_sum: reception.jitter_sum_ns,
             jitter_count: reception.jitter_count,
+            round_trip: Times::new(py, &reception.round_trip)?,
             completions: completions.collect::<PyResult<_>>()?,
             pages: Times::new(py, &felt.pages)?,
             frames: Times::new(py, &felt.frames)?,
