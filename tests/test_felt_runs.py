@@ -1,4 +1,4 @@
-"""Round trips, RPM and QoO as measures of a run, beside closed forms and the drafts' formulas."""
+"""What people feel, as measures of runs: RPM, QoO, harm, ellipses, and the bands of pages."""
 
 from dataclasses import replace
 
@@ -7,8 +7,13 @@ import pytest
 
 import sluicegate as sg
 from sluicegate.counts import Times
+from sluicegate.errors import SluiceError
+from sluicegate.measures.bands import bands_of, sources
 from sluicegate.measures.outcome import NEEDS, quality_of_outcome
 from sluicegate.measures.responsiveness import round_trips_per_minute
+from sluicegate.measures.voice import mean_opinion
+from sluicegate.report.folder import write_report
+from sluicegate.worlds.network.class_figure import class_ellipse
 
 network = sg.network
 RATE_BPS, BYTES, PROBE_BYTES, ACK_BYTES = 4e6, 1000, 100, 40
@@ -113,3 +118,77 @@ def test_a_trimmed_mean_of_bins():
     # the last bin is cut where the share ends
     wide = replace(times, bins=np.array([[10.0, 10.0]]), bin=100)
     assert wide.trimmed_mean(0.75)[0] == pytest.approx((10 * 49.5 + 5 * 149.5) / 15)
+
+
+def test_harm_is_taken_replication_by_replication():
+    load = network.TcpFlows(label="load", count=2, tcp=tcp(BYTES))
+    tail = sg.Discipline(aqm="drop_tail")
+    call = network.DatagramFlows(label="call", rate_bps=1e5, packet_bytes=200, spread_s=1.0)
+    base = scenario(load, tail).replace(duration_s=6)
+    alone = network.simulate(base.replace(flows=[call]))
+    beside = network.simulate(base.replace(flows=[call, load]))
+    found = network.harm(alone, beside, "call.one_way_delay_p99")
+    pairs = [record.replications["call.one_way_delay_p99"] for record in (alone, beside)]
+    assert found.value == pytest.approx(((pairs[1] - pairs[0]) / pairs[1]).mean())
+    assert 0.5 < found.value < 1
+    assert found.half_width > 0
+    # less goodput is harm, more is the opposite
+    goodput = network.harm(beside, alone, "call.goodput_bps")
+    assert goodput.value == pytest.approx(
+        (
+            1 - alone.replications["call.goodput_bps"] / beside.replications["call.goodput_bps"]
+        ).mean()
+    )
+    with pytest.raises(SluiceError, match=r"load\.goodput_bps has no value in the record of"):
+        network.harm(alone, beside, "load.goodput_bps")
+    fewer = network.simulate(base.replace(flows=[call], replications=2))
+    with pytest.raises(SluiceError, match="2 and 3 replications"):
+        network.harm(fewer, beside, "call.goodput_bps")
+
+
+@pytest.mark.parametrize(
+    ("measure", "value", "word"),
+    [
+        ("call.mos", mean_opinion(91), "very satisfied"),
+        ("call.mos", mean_opinion(69), "many dissatisfied"),
+        ("call.mos", 1.0, "not recommended"),
+        ("call.one_way_delay_p99", 0.15, "good"),
+        ("call.one_way_delay_p99", 0.401, "too long"),
+        ("web.page_mean", 2.5, "acceptable"),
+        ("rpm", 1885.71, "fair"),
+        ("rpm", 799.0, "not responsive"),
+        ("web.qoo_web", 60.0, "between"),
+        ("web.qoo_web", 0.0, "does not work"),
+        ("web.qoo_web", 100.0, "as good as can be"),
+    ],
+)
+def test_bands_say_what_is_good(measure, value, word):
+    found = bands_of(measure, {"call.mos": None})
+    assert found.word(value) == word
+    assert found.source in sources([found])
+    # the bands lie one beside the other, from end to end, and each value is in the one of its word
+    edges = {each: (start, stop) for each, start, stop in found.edges()}
+    start, stop = edges[word]
+    assert start <= value <= stop
+    assert sorted(end for pair in edges.values() for end in pair)[1:-1] == sorted(
+        [*found.limits, *found.limits]
+    )
+
+
+def test_a_page_shows_bands_with_their_sources_and_ellipses(tmp_path):
+    load = network.TcpFlows(label="load", count=2, tcp=tcp(BYTES))
+    both = scenario(load, sg.Discipline(aqm="drop_tail"), sg.Discipline(aqm="codel"))
+    result = sg.compare(both.replace(duration_s=8))
+    write_report(result, tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert "What people feel" in page
+    assert "R. Brown 2021" in page
+    assert "not responsive" in page
+    assert "Delay and goodput of each class" in page
+    found = class_ellipse(result.records[1], "load")
+    rows = result.records[1].replications
+    assert found.mean == pytest.approx(
+        [rows["load.sojourn_mean"].mean(), rows["load.goodput_bps"].mean()]
+    )
+    # a delay that is no call's has no bands
+    assert bands_of("load.one_way_delay_p99", result.records[1].measures) is None

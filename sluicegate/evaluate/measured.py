@@ -23,13 +23,18 @@ FloatArray = NDArray[np.float64]
 # of a curve of quantiles: 0, 1, ... 100 %
 LEVELS = np.linspace(0, 1, 101)
 # of the queue, and of each class
-_OF_QUEUE = ("sojourn_mean", "sojourn_p99", "queue_mean", "loss_ratio", "mark_ratio", "utilization")
+_OF_QUEUE = (
+    *("sojourn_mean", "sojourn_p99", "queue_mean", "loss_ratio", "mark_ratio", "utilization"),
+    "rpm",
+)
 _OF_CLASS = (
     *("goodput_bps", "loss_ratio", "mark_ratio", "sojourn_mean", "sojourn_p99"),
     *("one_way_delay_mean", "one_way_delay_p50", "one_way_delay_p99"),
     *("delay_variation_p50", "delay_variation_p99", "jitter", "missing_ratio", "mos"),
     *("completion_mean", "completion_p50", "completion_p99", "slowdown_mean", "finished"),
-    *("frame_mean", "frame_p50", "frame_p99", "quality", "stall_ratio"),
+    *("page_mean", "page_p50", "page_p99"),
+    *("frame_mean", "frame_p50", "frame_p99", "quality", "stall_ratio", "stall_rate"),
+    *("round_trip_mean", "round_trip_p90", "qoo_web", "qoo_streaming"),
 )
 
 

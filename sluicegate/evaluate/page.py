@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from sluicegate.evaluate import plots, words
 from sluicegate.evaluate.case import Case
 from sluicegate.evaluate.evaluation import Evaluation
+from sluicegate.evaluate.felt import felt
+from sluicegate.evaluate.harms import CAPTION, harm_rows
 from sluicegate.evaluate.requirements import COST_HEADER, cost_rows, rows
 from sluicegate.evaluate.verdict import LEAST
+from sluicegate.report import felt as bands
 from sluicegate.report.page import Page
 
 # sections whose distributions are shown, and those with a course in time
@@ -39,6 +42,10 @@ def evaluation_page(found: Evaluation, others: Sequence[str]) -> Page:
     _in_short(page, found, others)
     for section in found.sections:
         _section(page, found, section, others)
+    header, cells = harm_rows(found)
+    if cells:
+        page.section("What others do to a flow of NewReno")
+        page.table(header, cells, CAPTION)
     if plan.suite.requirements:
         page.section("What RFC 7928 asks for")
         page.table(
@@ -102,6 +109,7 @@ def _section(page: Page, found: Evaluation, section: str, others: Sequence[str])
         for line in words.case_lines(found, case, others):
             page.text(line)
         page.table(*_table(found, case))
+        _felt(page, found, case)
         _figures(page, found, case)
     if section == _ROUND_TRIPS and len(cases) > 1:
         page.figure(
@@ -109,6 +117,22 @@ def _section(page: Page, found: Evaluation, section: str, others: Sequence[str])
             "Fairness of round trips",
             "Above 1 the flow with the other round trip gets more. The bars are 95 % intervals.",
         )
+
+
+def _felt(page: Page, found: Evaluation, case: Case) -> None:
+    """Add what people feel, with what is good and who says so."""
+    shown = felt(found, case)
+    if not shown:
+        return
+    names = [name for name in found.plan.names if found.measured(case, name)]
+    page.figure(
+        bands.felt_figure(shown, names),
+        f"What people feel: {case.section}, {case.title}",
+        bands.CAPTION,
+        bands.seen(shown, names),
+    )
+    rows, caption = bands.felt_rows(shown, names)
+    page.table(bands.HEADER, rows, caption)
 
 
 def _table(found: Evaluation, case: Case) -> tuple[list[str], list[list[str]], str]:

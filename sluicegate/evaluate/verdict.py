@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate.estimate import Measure, paired, student
+from sluicegate.measures.names import more_is_better
 
 FloatArray = NDArray[np.float64]
 Word = Literal["better", "worse", "no difference", "unknown"]
@@ -18,12 +19,8 @@ Word = Literal["better", "worse", "no difference", "unknown"]
 LEAST = 0.01
 # nor are smaller ones of a measure that is nearly 0: seconds, shares
 _LEAST_SECONDS = 0.1e-3
-# by the last part of the name; of all others less is better
-_MORE_IS_BETTER = (
-    *("goodput_bps", "goodput_fairness", "utilization", "throughput_bps"),
-    *("mos", "quality"),
-)
-_TIMES = ("delay", "jitter", "sojourn", "completion", "frame")
+# parts of their names
+_TIMES = ("delay", "jitter", "sojourn", "completion", "frame", "page", "round_trip")
 
 
 @dataclass(frozen=True)
@@ -49,11 +46,6 @@ def is_time(measure: str) -> bool:
     """Whether a measure is a time, s."""
     last = measure.rpartition(".")[2]
     return any(part in last for part in _TIMES)
-
-
-def more_is_better(measure: str) -> bool:
-    """Which way a measure is better."""
-    return measure.rpartition(".")[2] in _MORE_IS_BETTER
 
 
 def compared(measure: str, values: FloatArray, others: FloatArray) -> Comparison:

@@ -10,8 +10,16 @@ from sluicegate.errors import SluiceError
 from sluicegate.measures.classes import BETWEEN, OF_CLASS, of_class
 from sluicegate.measures.definition import Definition
 from sluicegate.measures.flows import FLOWS
+from sluicegate.measures.outcome import OUTCOMES
 from sluicegate.measures.queue import QUEUE
 from sluicegate.near import nearest
+
+# of all other measures less is better; without their classes
+_MORE_IS_BETTER = (
+    *("goodput", "goodput_bps", "goodput_fairness", "fairness", "utilization", "throughput"),
+    *("throughput_bps", "datagram_goodput", "finished", "mos", "quality", "rpm"),
+    *(each.name for each in OUTCOMES),
+)
 
 # what the letters of the formulas mean: a sentence for each of them
 _SYMBOLS = {
@@ -70,6 +78,11 @@ class Definitions(Mapping[str, Definition[Any]]):
 
 
 DEFINITIONS = Definitions([*QUEUE, *FLOWS])
+
+
+def more_is_better(name: str) -> bool:
+    """Which way a measure is better, by its name."""
+    return name.rpartition(BETWEEN)[2] in _MORE_IS_BETTER
 
 
 def check_name(name: str, where: str) -> None:

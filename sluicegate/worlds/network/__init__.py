@@ -38,6 +38,7 @@ from sluicegate.scenario import (
     WifiLink,
     Wire,
 )
+from sluicegate.worlds.network.harm import harm
 from sluicegate.worlds.network.record import NetworkRecord, PortRecord, WireRecord
 from sluicegate.worlds.network.response import response_time_s
 from sluicegate.worlds.network.session import (
@@ -92,6 +93,7 @@ __all__ = [
     "Wire",
     "WireRecord",
     "fairness",
+    "harm",
     "response_time_s",
     "simulate",
 ]

@@ -1,4 +1,4 @@
-"""How each class of flows fares: a picture of its delays, and a table."""
+"""How each class of flows fares: pictures of its delays and of its trade, and a table."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from matplotlib.lines import Line2D
 
 from sluicegate.measures import BETWEEN, TIME
+from sluicegate.measures.ellipse import Ellipse, ellipse
 from sluicegate.report.figure import Figure
 from sluicegate.report.plots import WIDTH, colours, label
 from sluicegate.report.tables import Column
@@ -16,6 +17,9 @@ from sluicegate.worlds.network.record import NetworkRecord
 MOST = 12
 _QUANTILES = ("one_way_delay_p50", "one_way_delay_p90", "one_way_delay_p99")
 _ROW, _GAP = 0.2, 0.9
+# share of the runs that an ellipse is to hold, panels in a figure, and points that an ellipse needs
+_SHARE, _PANELS, _LEAST = 0.5, 4, 3
+_PANEL = 3.6
 # a column for each that any class has
 _COLUMNS = (
     "one_way_delay_p50",
@@ -77,6 +81,82 @@ def delay_figure(records: Sequence[NetworkRecord]) -> Figure | None:
         frameon=False,
     )
     return figure
+
+
+def class_ellipse(record: NetworkRecord, name: str) -> Ellipse | None:
+    """The ellipse of a class: its mean sojourn, s, and its goodput, bits/s, in each replication.
+
+    None with fewer than three replications, or where the class has no goodput.
+    """
+    pair = [f"{name}{BETWEEN}{each}" for each in ("sojourn_mean", "goodput_bps")]
+    if not set(pair) <= set(record.replications.columns) or len(record.replications) < _LEAST:
+        return None
+    delays, goodputs = (record.replications[each].to_numpy() for each in pair)
+    return ellipse(delays, goodputs) if goodputs.any() else None
+
+
+def _trading(records: Sequence[NetworkRecord]) -> list[str]:
+    """The classes that have an ellipse, but not those of datagrams, which take what they send."""
+    kinds = dict(zip(records[0].classes, records[0].run["flows"], strict=False))
+    return [
+        each
+        for each in classes_of(records)
+        if kinds[each]["kind"] not in ("datagrams", "replay")
+        and any(class_ellipse(record, each) for record in records)
+    ][:_PANELS]
+
+
+def ellipse_figure(records: Sequence[NetworkRecord]) -> Figure | None:
+    """Draw mean sojourn and goodput of each class, a point for each replication.
+
+    None where no class has three of them.
+    """
+    shown = _trading(records)
+    if not shown:
+        return None
+    figure = Figure(figsize=(WIDTH, _PANEL), layout="constrained")
+    scale, unit = TIME.shown("s")
+    colour = colours([record.discipline for record in records])
+    axes = list(figure.subplots(1, len(shown), squeeze=False)[0])
+    for ax, name in zip(axes, shown, strict=True):
+        for record in records:
+            if (found := class_ellipse(record, name)) is None:
+                continue
+            own, units = colour[record.discipline], (scale, 1e-6)
+            points = record.replications.select(
+                f"{name}{BETWEEN}sojourn_mean", f"{name}{BETWEEN}goodput_bps"
+            ).to_numpy()
+            ax.plot(*(points * units).T, ".", ms=4, alpha=0.6, color=own)
+            ax.plot(*(found.contour(_SHARE) * units).T, color=own, lw=1.2)
+            ax.plot(*(found.median * units), "o", ms=7, mfc="none", color=own)
+        ax.set_xlim(left=0)
+        ax.set_title(label(name), fontsize=10)
+        ax.spines[["top", "right"]].set_visible(False)
+    figure.supxlabel(f"mean sojourn ({unit}): left is better", fontsize=10)
+    axes[0].set_ylabel("goodput (Mbit/s): up is better")
+    figure.legend(
+        [Line2D([], [], color=colour[each.discipline], lw=2.2) for each in records],
+        [label(each.discipline) for each in records],
+        loc="outside lower left",
+        ncols=4,
+        frameon=False,
+    )
+    return figure
+
+
+def ellipses_seen(records: Sequence[NetworkRecord]) -> str:
+    """What that figure shows, for those who cannot see it."""
+    scale, unit = TIME.shown("s")
+    told = []
+    for name in _trading(records):
+        for record in records:
+            if (found := class_ellipse(record, name)) is not None:
+                delay, goodput = found.median
+                told.append(
+                    f"{name}, {record.discipline}: median {scale * delay:.3g} {unit}, "
+                    f"{1e-6 * goodput:.3g} Mbit/s"
+                )
+    return f"{'; '.join(told)}."
 
 
 def class_rows(records: Sequence[NetworkRecord]) -> tuple[list[str], list[list[str]]]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sluicegate.report import felt as bands
 from sluicegate.report.page import Page
 from sluicegate.report.tables import Column
 from sluicegate.worlds.network import class_figure, series
+from sluicegate.worlds.network.felt import felt
 from sluicegate.worlds.network.goodput import goodput_figure
 from sluicegate.worlds.network.record import NetworkRecord, PortRecord
 
@@ -34,6 +36,7 @@ def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
             others += " A discipline in brackets is the link's own, whichever is compared."
         page.table(*port_rows(records), others)
     _add_classes(page, records)
+    _add_felt(page, records)
     averages = series.average_series_figure(records, port=main)
     if averages is not None:
         page.figure(averages, "The average queue in time", f"As the AQM computes it. {reading}")
@@ -73,6 +76,30 @@ def _add_classes(page: Page, records: Sequence[NetworkRecord]) -> None:
         "; ".join(f"{row[0]}, {row[1]}: p50 {row[2]} ms, p99 {row[3]} ms" for row in rows) + ".",
     )
     page.table(header, rows, f"Class by class.{only}")
+
+
+def _add_felt(page: Page, records: Sequence[NetworkRecord]) -> None:
+    """Add what people feel, with bands, and the trade of each class over the replications."""
+    found = felt(records)
+    if found:
+        shown = [record.discipline for record in records]
+        rows, caption = bands.felt_rows(found, shown)
+        page.figure(
+            bands.felt_figure(found, shown),
+            "What people feel",
+            bands.CAPTION,
+            bands.seen(found, shown),
+        )
+        page.table(bands.HEADER, rows, caption)
+    trade = class_figure.ellipse_figure(records)
+    if trade is not None:
+        page.figure(
+            trade,
+            "Delay and goodput of each class",
+            "A point is a replication, a circle the median; an ellipse holds half of the Gaussian "
+            "that fits them best (RFC 7928, section 2.7).",
+            class_figure.ellipses_seen(records),
+        )
 
 
 def _told(port: PortRecord) -> str:

@@ -1,0 +1,43 @@
+"""What people feel in a network: the measures that have bands, by the kind of each class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sluicegate.measures import BETWEEN, DEFINITIONS
+from sluicegate.measures.bands import bands_of
+from sluicegate.report.felt import Felt
+from sluicegate.report.tables import label
+from sluicegate.worlds.network.record import NetworkRecord
+
+# more would fill a page
+_MOST = 9
+# of a class, by the kind of its flows
+_OF_KIND = {
+    "datagrams": ("mos", "one_way_delay_p99"),
+    "web": ("page_mean", "qoo_web"),
+    "video": ("qoo_streaming",),
+}
+_OF_ALL = "rpm"
+
+
+def felt(records: Sequence[NetworkRecord]) -> list[Felt]:
+    """What people feel under each discipline; nothing where no measure has bands."""
+    first = records[0]
+    kinds = [each.get("kind") for each in first.run["flows"]]
+    of_classes = zip(first.classes, kinds, strict=False)
+    names = [
+        f"{name}{BETWEEN}{each}" for name, kind in of_classes for each in _OF_KIND.get(kind, ())
+    ]
+    found = []
+    for name in dict.fromkeys([_OF_ALL, *names]):
+        values = {
+            record.discipline: record.measures[name]
+            for record in records
+            if name in record.measures
+        }
+        bands = bands_of(name, first.measures)
+        if values and bands is not None:
+            factor, _ = DEFINITIONS[name].unit.shown("s")
+            found.append(Felt(label(name, "s"), bands, factor, values))
+    return found[:_MOST]
