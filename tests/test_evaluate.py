@@ -11,6 +11,7 @@ from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.evaluate import PROFILES, evaluate
 from sluicegate.evaluate.case import FORWARD, SECOND_HOP, Case, Fitted
 from sluicegate.evaluate.cases import CASES
+from sluicegate.evaluate.harms import harm_rows, harms
 from sluicegate.evaluate.page import evaluation_page
 from sluicegate.evaluate.plan import EvaluationFolder, Plan
 from sluicegate.evaluate.requirements import REQUIREMENTS, state
@@ -300,6 +301,54 @@ def test_phases_follow_the_number_of_flows(tmp_path):
     assert slow == pytest.approx(BRIEF.rate_bps, rel=0.1)
     assert fast > 2 * slow
     assert run.values["slow.queueing_delay"] > run.values["fast.queueing_delay"]
+
+
+def test_pages_are_whole_and_videos_adapt(tmp_path):
+    # seconds enough for a page and some segments
+    path = replace(BRIEF, rate_bps=4e6, duration_s=16.0, warm_up_s=4.0)
+    for name in ("7-2-iv", "9-1"):
+        flows = {str(each.label): each for each in case_named(name).flows(path)}
+        web, video = flows["web"], flows["video"]
+        # RFC 7928, section 7.2: 50 objects of 1 kB or more, six connections, a window of 10
+        assert (web.page_objects, web.connections, web.tcp.initial_window) == (50, 6, 10)
+        shape = web.objects.shape
+        least = web.objects.mean_packets * (shape - 1) / shape * path.packet_bytes
+        assert least >= 1000
+        assert len(video.rates_bps) > 1
+    found = evaluate(["codel"], tmp_path, profile=path, sections=["7.2", "9.1"], workers=1)
+    case = case_named("9-1")
+    for name in found.plan.names:
+        pages_s = found.values(case_named("7-2-ii"), name, "web.page_mean")
+        # 50 objects of 12 kB on average take 1.2 s of 4 Mbit/s; pages differ in size
+        assert (pages_s > 0.6).all()
+        rates = {
+            found.mean(case_named(each), name, "video.quality").value for each in ("7-2-iii", "9-1")
+        }
+        assert len(rates) == 2
+        assert found.mean(case, name, "rpm").value > 0
+    delay, *_ = (each for each in found.compared(case, "codel") if each.measure == "rpm")
+    assert delay.word == "better"
+    html = evaluation_page(found, ["drop_tail"]).html()
+    for told in ("What people feel: 9.1", "ITU-T G.107", "ITU-T G.1010", "R. Brown 2021"):
+        assert told in html
+
+
+def test_harm_is_that_of_the_runs_of_three_sections(tmp_path):
+    sections = ["5.1.1", "5.4", "6.2"]
+    found = evaluate(["codel"], tmp_path, profile=BRIEF, sections=sections, workers=1)
+    header, rows = harm_rows(found)
+    assert [row[0] for row in rows] == ["drop_tail", "codel"]
+    assert header[1:] == [
+        *("goodput by another of its kind (6.2)", "delay by another of its kind (6.2)"),
+        *("goodput by LEDBAT (5.4)", "delay by LEDBAT (5.4)"),
+    ]
+    own = harms(found, "drop_tail", case_named("6-2-rtt-1"), "I", "goodput_bps")
+    alone = found.values(case_named("5-1-1"), "drop_tail", "bulk.goodput_bps")
+    beside = found.values(case_named("6-2-rtt-1"), "drop_tail", "I.goodput_bps")
+    assert own.value == pytest.approx((1 - beside / alone).mean())
+    # of two equal flows each takes about half of what the other had
+    assert 0.2 < own.value < 0.8
+    assert "What others do to a flow of NewReno" in evaluation_page(found, ["drop_tail"]).html()
 
 
 # ------------------------------------------------------------ verdicts

@@ -14,6 +14,7 @@ from sluicegate.evaluate.traffic import (
     constant,
     datagrams,
     halves,
+    probes,
     short,
     video,
     voice,
@@ -177,7 +178,8 @@ def _mix(name: str, title: str, *flows: Callable[[Profile], Flows]) -> Case:
     labels = {web: "web", constant: "cbr", video: "video", bulk: "bulk"}
     classes = [labels[each] for each in flows]
     judged = [f"{each}.queueing_delay" for each in classes]
-    judged += [f"{each}.completion_mean" for each in classes if each in ("web", "video")]
+    judged += ["web.page_mean"] if web in flows else []
+    judged += ["video.quality", "video.stall_ratio"] if video in flows else []
     judged += [f"{each}.{what}" for each in classes if each == "cbr" for what in ("jitter",)]
     judged += ["bulk.goodput_bps"] if bulk in flows else []
     return Case(name, "7.2", title, lambda p: [each(p) for each in flows], judged)
@@ -196,6 +198,7 @@ def _traffic_mix(p: Profile) -> Sequence[Flows]:
         constant(p),
         video(p),
         bulk(p, count=5),
+        probes(p),
     ]
 
 
@@ -319,8 +322,8 @@ CASES: list[Case] = [
         "a call, six users of the web, constant rate, a video, five long flows",
         _traffic_mix,
         (
-            *("voice.mos", "voice.queueing_delay", "voice.jitter", "web.completion_mean"),
-            *("video.completion_mean", "cbr.queueing_delay", *_of("bulk")),
+            *("voice.mos", "voice.queueing_delay", "voice.jitter", "web.page_mean"),
+            *("video.quality", "video.stall_ratio", "cbr.queueing_delay", "rpm", *_of("bulk")),
         ),
         pairs=lambda _p: [1.0] * 12,
     ),

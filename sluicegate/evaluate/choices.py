@@ -74,11 +74,12 @@ CHOICES = [
     Choice(
         "7.2, 9.1",
         "how pages, video and constant rate are sent",
-        "pages: six connections for each user, with an initial window of 10, each of which "
-        "fetches objects of 8 packets on average (Pareto, shape 1.2) with a pause of a round trip; "
-        "times are of an object, not of a page of 50. Video: a segment of 2 s at a fifth of the "
-        "link, the next after a second on average; it does not adapt. Constant rate: a twentieth "
-        "of the link. Call: 80 kb/s in packets of 200 bytes",
+        "pages: 50 objects of 12 kB on average (Pareto, shape 1.2: none below 2 kB) over six "
+        "connections with an initial window of 10; the next page is asked for a second on average "
+        "after the last object. Connections stay open from page to page. Video: segments of 2 s at "
+        "0.05, 0.1, 0.2, 0.3 or 0.4 of the link, as the buffer of 20 s says (BBA-0, Huang et al. "
+        "2014). "
+        "Constant rate: a twentieth of the link. Call: 80 kb/s in packets of 200 bytes",
     ),
     Choice(
         "8.2.5",
@@ -107,6 +108,13 @@ CHOICES = [
         "the first has half of the second's rate, so that both are full. Other parameters: the "
         "second has twice the first one that is a time (or a number). Another AQM: CoDel, behind "
         "CoDel PIE",
+    ),
+    Choice(
+        "9.1",
+        "how quickly a network answers under load (not in the RFC)",
+        "RPM by draft-ietf-ippm-responsiveness-09, from exchanges of one packet of 100 bytes that "
+        "are added to the mix, one after the other with a pause of 0.1 s on average, and from the "
+        "round trips of the long flows",
     ),
     Choice(
         "9.1",

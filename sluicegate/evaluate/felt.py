@@ -10,8 +10,8 @@ from sluicegate.report.felt import Felt
 
 # of the classes that people use
 _MEASURES = (
-    *("rpm", "voice.mos", "voice.one_way_delay_p99", "web.page_mean", "web.qoo_web"),
-    "video.qoo_streaming",
+    *("rpm", "voice.mos", "voice.one_way_delay_p99", "web.page_mean"),
+    *("probes.qoo_web", "probes.qoo_streaming"),
 )
 
 

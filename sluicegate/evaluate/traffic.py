@@ -12,6 +12,7 @@ from sluicegate.scenario import (
     Sizes,
     Tcp,
     TcpFlows,
+    VideoFlows,
     WebFlows,
 )
 
@@ -24,10 +25,13 @@ _SPREAD = 10
 _SMALL_BYTES, _LARGE_BYTES = 500, 1500
 # G.711 in packets of 20 ms
 _VOICE_BPS, _VOICE_BYTES = 80e3, 200
-# objects of a page, and the connections that fetch them (section 7.2)
-_OBJECT_PACKETS, _OBJECT_SHAPE, _CONNECTIONS = 8, 1.2, 6
-# seconds of video in a segment, and its rate as a share of the link
-_SEGMENT_S, _VIDEO_SHARE = 2.0, 0.2
+# objects of a page, their mean size, and the connections that fetch them (section 7.2)
+_PAGE_OBJECTS, _OBJECT_BYTES, _OBJECT_SHAPE, _CONNECTIONS = 50, 12_000, 1.2, 6
+_READING_S = 1.0
+# seconds of video in a segment and in the buffer, and its rates as shares of the link
+_SEGMENT_S, _VIDEO_BUFFER_S = 2.0, 20.0
+_VIDEO_SHARES = (0.05, 0.1, 0.2, 0.3, 0.4)
+_BETWEEN_PROBES_S, _PROBE_BYTES = 0.1, 100
 
 
 def _tcp(p: Profile, control: CongestionControl, **given: Any) -> Tcp:
@@ -107,24 +111,39 @@ def constant(p: Profile) -> DatagramFlows:
 
 
 def web(p: Profile, users: int = 1) -> WebFlows:
-    """Users of the web, each with six connections that fetch objects."""
+    """Users of the web: pages of 50 objects over six connections, the next one after a pause."""
     return WebFlows(
         label="web",
-        count=_CONNECTIONS * users,
-        objects=Sizes(kind="pareto", mean_packets=_OBJECT_PACKETS, shape=_OBJECT_SHAPE),
-        think=Exponential(mean_s=p.rtt_s),
+        count=users,
+        objects=Sizes(
+            kind="pareto", mean_packets=_OBJECT_BYTES / p.packet_bytes, shape=_OBJECT_SHAPE
+        ),
+        page_objects=_PAGE_OBJECTS,
+        connections=_CONNECTIONS,
+        think=Exponential(mean_s=_READING_S),
         spread_s=_SPREAD * p.rtt_s,
         tcp=_tcp(p, "reno", initial_window=_LARGE_WINDOW),
     )
 
 
-def video(p: Profile) -> WebFlows:
-    """A video in segments over one connection; the next is asked for after a pause."""
-    packets = round(_VIDEO_SHARE * p.rate_bps * _SEGMENT_S / 8 / p.packet_bytes)
-    return WebFlows(
+def video(p: Profile) -> VideoFlows:
+    """A video in segments over one connection, whose rate follows the buffer of its player."""
+    return VideoFlows(
         label="video",
-        objects=Sizes(kind="constant", mean_packets=max(1, packets)),
-        think=Exponential(mean_s=_SEGMENT_S / 2),
+        rates_bps=[share * p.rate_bps for share in _VIDEO_SHARES],
+        segment_s=_SEGMENT_S,
+        buffer_s=_VIDEO_BUFFER_S,
         spread_s=_SPREAD * p.rtt_s,
         tcp=_tcp(p, "reno", initial_window=_LARGE_WINDOW),
+    )
+
+
+def probes(p: Profile) -> WebFlows:
+    """Exchanges of one small packet, from which RPM is made: some ten in a second."""
+    return WebFlows(
+        label="probes",
+        objects=Sizes(kind="constant", mean_packets=1),
+        think=Exponential(mean_s=_BETWEEN_PROBES_S),
+        spread_s=_SPREAD * p.rtt_s,
+        tcp=_tcp(p, "reno", packet_bytes=_PROBE_BYTES, ack_every=1),
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sluicegate.measures import BETWEEN, DEFINITIONS
 from sluicegate.measures.bands import bands_of
@@ -15,20 +16,26 @@ _MOST = 9
 # of a class, by the kind of its flows
 _OF_KIND = {
     "datagrams": ("mos", "one_way_delay_p99"),
-    "web": ("page_mean", "qoo_web"),
+    "web": ("page_mean",),
     "video": ("qoo_streaming",),
 }
 _OF_ALL = "rpm"
+_PROBES = ("qoo_web", "qoo_gaming")
+
+
+def _measures(group: Mapping[str, Any]) -> Sequence[str]:
+    """What is felt of a class of such flows."""
+    if group["kind"] == "web" and group["objects"]["mean_packets"] == 1:
+        return _PROBES
+    return _OF_KIND.get(group["kind"], ())
 
 
 def felt(records: Sequence[NetworkRecord]) -> list[Felt]:
     """What people feel under each discipline; nothing where no measure has bands."""
     first = records[0]
-    kinds = [each.get("kind") for each in first.run["flows"]]
-    of_classes = zip(first.classes, kinds, strict=False)
-    names = [
-        f"{name}{BETWEEN}{each}" for name, kind in of_classes for each in _OF_KIND.get(kind, ())
-    ]
+    measures = [_measures(each) for each in first.run["flows"]]
+    of_classes = zip(first.classes, measures, strict=False)
+    names = [f"{name}{BETWEEN}{each}" for name, own in of_classes for each in own]
     found = []
     for name in dict.fromkeys([_OF_ALL, *names]):
         values = {
