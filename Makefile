@@ -94,7 +94,7 @@ vectors: | tools
 
 # the schemas of the --json outputs, made from the code that writes them: they are committed
 outputs: .venv/built
-	@$(BIN)/python docs/outputs.py
+	@$(BIN)/python docs/outputs.py && $(BIN)/python docs/readme.py
 
 demo: .venv/built
 	@echo "demo: a real capture, replayed"

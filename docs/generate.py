@@ -1,4 +1,4 @@
-"""Writes the reference pages made from the code: AQMs, scenario fields, command line, measures."""
+"""Writes the reference pages made from the code: scenario fields, command line, measures."""
 
 import io
 import json
@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import catalogue
 import gallery
+from catalogue import code, number
 
-import sluicegate as sg
 from sluicegate.cli import _COMMANDS, main
 from sluicegate.measures import AT_QUEUE, ENDS, FLOWS, QUEUE, Definition, Unit, symbols
 from sluicegate.page import MODULE, page
@@ -45,9 +46,8 @@ _NETWORK = {
 def write(docs: Path) -> None:
     """Write all generated pages below `docs`."""
     folder = docs / "reference" / "generated"
-    (folder / "aqms").mkdir(parents=True, exist_ok=True)
-    pages = {f"aqms/{name}": _aqm_page(aqm) for name, aqm in sg.aqms().items()}
-    pages |= {
+    catalogue.write(folder / "aqms")
+    pages = {
         "scenario": _scenario_page("Scenarios of the slotted queue", "Scenario", _SLOTTED),
         "network": _scenario_page("Scenarios of networks", "NetworkScenario", _NETWORK),
         "command": _command_page(),
@@ -83,61 +83,19 @@ def _page_to_try(root: str) -> str:
     return "(These pages were made without an engine for pages, so there is none to try here.)"
 
 
-def _table(header: Sequence[str], rows: list[list[str]]) -> Iterator[str]:
-    for row in [list(header), ["---"] * len(header), *rows]:
-        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
-    yield ""
-
-
 def _measure_table(definitions: Sequence[Definition[Any]]) -> Iterator[str]:
     """Yield a table with a row for each measure, and the meanings of the formulas' symbols."""
     rows = [
-        [_code(each.name), _unit_text(each.unit), f"${each.formula}$", each.meaning]
+        [code(each.name), _unit_text(each.unit), f"${each.formula}$", each.meaning]
         for each in definitions
     ]
-    yield from _table(["measure", "unit", "formula", "what it is"], rows)
+    yield from catalogue.table(["measure", "unit", "formula", "what it is"], rows)
     yield " ".join(f"{meaning}." for meaning in symbols(definitions)) + "\n"
 
 
 def _unit_text(unit: Unit) -> str:
     slots, seconds = unit.of("slots"), unit.of("s")
     return seconds if slots == seconds or unit.seconds_only else f"{slots} or {seconds}"
-
-
-def _code(value: object) -> str:
-    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 and value == int(value) else f"{value:g}"
-
-
-def _aqm_page(aqm: sg.AqmClass) -> Iterator[str]:
-    yield f"# `{aqm.name}`: {aqm.title}\n"
-    yield f"{aqm.summary} Source: {aqm.source}; code: `aqm/{aqm.name}.h`.\n"
-    if aqm.base:
-        yield f"A preset of [`{aqm.base}`]({aqm.base}.md) with defaults of its own.\n"
-    if not aqm.params:
-        yield "It has no parameters."
-        return
-    yield "As it comes, these parameters apply:\n"
-    defaults = {param.name: param.default for param in aqm.params}
-    header = ("parameter", "what it is", "default", "values")
-    yield from _table(header, [_row(p) for p in aqm.params if aqm.applies(p, defaults)])
-    others = [param for param in aqm.params if not aqm.applies(param, defaults)]
-    if others:
-        yield "The others have a meaning only with another choice:\n"
-        rows = [[*_row(param), _code(param.when.replace("|", " or "))] for param in others]
-        yield from _table((*header, "only with"), rows)
-
-
-def _row(param: sg.Param) -> list[str]:
-    default = _number(param.default) if type(param.default) is float else str(param.default).lower()
-    if param.kind in ("choice", "switch"):
-        values = ", ".join(_code(word) for word in param.range.split(" | "))
-    else:
-        values = f"{_number(param.least)} to {_number(param.greatest)} {param.unit}"
-    return [_code(param.name), f"{param.help} *({param.source})*", _code(default), values]
 
 
 def _scenario_page(title: str, root: str, tables: dict[str, str]) -> Iterator[str]:
@@ -170,7 +128,7 @@ def _fields(table: Schema) -> Iterator[str]:
     yield f"{table['description']}\n"
     rows = [
         [
-            _code(name),
+            code(name),
             field["description"],
             "required" if name in table["required"] else _default(field),
             _allowed(field),
@@ -179,13 +137,13 @@ def _fields(table: Schema) -> Iterator[str]:
         if "const" not in field
     ]
     if rows:
-        yield from _table(("field", "what it is", "default", "values"), rows)
+        yield from catalogue.table(("field", "what it is", "default", "values"), rows)
 
 
 def _default(field: Schema) -> str:
     value = field.get("default")
     value = f"{value:g}" if isinstance(value, float) else value
-    return "" if value in (None, "") or isinstance(value, dict) else _code(value)
+    return "" if value in (None, "") or isinstance(value, dict) else code(value)
 
 
 def _allowed(field: Schema) -> str:
@@ -196,7 +154,7 @@ def _allowed(field: Schema) -> str:
     if "$ref" in field or field.get("type") == "object":
         return "table"
     if "enum" in field:
-        return ", ".join(_code(word) for word in field["enum"])
+        return ", ".join(code(word) for word in field["enum"])
     if field["type"] == "array":
         each = _allowed(field["items"])
         return "list of tables" if each == "table" else f"list, each a {each}"
@@ -206,7 +164,7 @@ def _allowed(field: Schema) -> str:
         "maximum": "at most",
         "exclusiveMaximum": "below",
     }
-    bounds = [f"{words[key]} {_number(field[key])}" for key in words if key in field]
+    bounds = [f"{words[key]} {number(field[key])}" for key in words if key in field]
     kinds = {
         "integer": "whole number",
         "number": "number",

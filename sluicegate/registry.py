@@ -250,6 +250,12 @@ def aqms() -> AqmTable:
     return AqmTable({engine.name: _wrap(engine) for engine in _engine.aqm_classes()})
 
 
+@cache
+def schedulers() -> AqmTable:
+    """Every scheduler that comes with the package, by name; a scenario gives its fields."""
+    return AqmTable({engine.name: _wrap(engine) for engine in _engine.scheduler_classes()})
+
+
 def aqm_class(name: str | Path) -> AqmClass:
     """The AQM of that name, or the one in a C header (a path that ends in `.h`).
 

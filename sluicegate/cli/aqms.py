@@ -12,13 +12,14 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from sluicegate.catalogue import FAMILIES, entry
 from sluicegate.cli import syntax
 from sluicegate.cli.options import aqm_names
 from sluicegate.cli.screen import console
 from sluicegate.errors import SluiceError, UsageError
 from sluicegate.files import write_whole
 from sluicegate.headers import headers_folder
-from sluicegate.registry import Aqm, Param, aqm_class
+from sluicegate.registry import Aqm, Param, aqm_class, schedulers
 from sluicegate.registry import aqms as all_aqms
 from sluicegate.report.drop_function_table import drop_function_table
 from sluicegate.report.terminal import terminal_table
@@ -42,14 +43,21 @@ def aqms(
     if headers:
         console().print(escape(str(headers_folder())), soft_wrap=True)
         return
-    rows = [[each.name, each.title, each.source] for each in all_aqms().values()]
     screen = console()
-    screen.print(terminal_table(["name", "what it is", "source"], rows))
+    screen.print(terminal_table(["name", "what it is", "source"], [], below=_by_family()))
     screen.print(
-        "The schedulers sfq, drr and fq put an AQM into each of many queues: "
+        "\nThe schedulers sfq, drr and fq put an AQM into each of many queues: "
         "FQ-CoDel is --aqm codel:victim=front,scheduler=fq. With prio and ets, which stand in a "
         "scenario, each class of service has one of its own."
     )
+
+
+def _by_family() -> dict[str, list[list[str]]]:
+    """A row for each AQM and scheduler, below a line for its family."""
+    found: dict[str, list[list[str]]] = {name: [] for name in FAMILIES}
+    for each in [*all_aqms().values(), *schedulers().values()]:
+        found[entry(each.name).family].append([each.name, each.title, each.source])
+    return {f"\n{name}": rows for name, rows in found.items() if rows}
 
 
 def aqm(

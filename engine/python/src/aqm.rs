@@ -256,6 +256,12 @@ fn aqm_classes() -> Vec<PyClass> {
     sluice_aqm::disciplines().map(PyClass).collect()
 }
 
+/// Every scheduler of the package.
+#[pyfunction]
+fn scheduler_classes() -> Vec<PyClass> {
+    sluice_aqm::schedulers().iter().map(PyClass).collect()
+}
+
 /// Name and text of every header of `aqm/`.
 #[pyfunction]
 fn aqm_headers() -> Vec<(&'static str, &'static str)> {
@@ -281,6 +287,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyClass>()?;
     module.add_class::<PyConfigured>()?;
     module.add_function(wrap_pyfunction!(aqm_classes, module)?)?;
+    module.add_function(wrap_pyfunction!(scheduler_classes, module)?)?;
     module.add_function(wrap_pyfunction!(adopt_library, module)?)?;
     module.add_function(wrap_pyfunction!(aqm_headers, module)?)?;
     module.add_function(wrap_pyfunction!(aqm_class, module)?)
