@@ -125,6 +125,75 @@ def test_slotted_schedulers_by_hand(tmp_path: Path, write_pcap: Callable[..., No
         assert fair * 21 == pytest.approx(20 * 20 * 21 / 2 + 18 * 2 + 42), kind
 
 
+FLOOD = {"kind": "datagrams", "rate_bps": 30e6, "packet_bytes": 1500}
+QUIET = {"kind": "datagrams", "label": "quiet", "rate_bps": 3e5, "packet_bytes": 300}
+# the flood is in the class that goes first
+BEFORE = {"dscp": [46]}
+
+
+def came_through(dscp: int, quiet_dscp: int, **discipline: object) -> float:
+    """Return the share of a quiet stream that passes a flood of three times the link's rate."""
+    scenario = network.NetworkScenario.parse(
+        {
+            "topology": {"kind": "dumbbell", "client_delays_s": [0.005, 0.006]},
+            "flows": [FLOOD | {"dscp": dscp}, QUIET | {"dscp": quiet_dscp}],
+            "queue": {"limit": 100},
+            "disciplines": [discipline],
+            "duration_s": 4.0,
+            "warm_up_s": 1.0,
+            "replications": 1,
+        }
+    )
+    record = network.simulate(scenario)
+    return float(record["quiet.goodput_bps"].value / QUIET["rate_bps"])
+
+
+def cake(**params: object) -> dict[str, object]:
+    return {"aqm": "cake", "victim": "front", "ecn": True, "params": params}
+
+
+@pytest.mark.parametrize(
+    ("kind", "classes"),
+    [("sfq", None), ("drr", None), ("fq", None), ("ets", [64, 64]), ("ets", [1500, 64])],
+)
+def test_no_lane_starves_that_has_turns(kind: str, classes: list[int] | None) -> None:
+    discipline: dict[str, Any] = {"aqm": "drop_tail", "scheduler": {"kind": kind}}
+    if classes:
+        first, rest = ({"quantum_bytes": each} for each in classes)
+        discipline["classes"] = [BEFORE | first, rest]
+    assert came_through(46, 0, **discipline) == pytest.approx(1, rel=0.01)
+
+
+@pytest.mark.parametrize("kind", ["prio", "ets"])
+def test_a_lane_behind_a_strict_one_starves(kind: str) -> None:
+    rest = {"quantum_bytes": 1500} if kind == "ets" else {}
+    discipline = {"aqm": "drop_tail", "scheduler": {"kind": kind}, "classes": [BEFORE, rest]}
+    assert came_through(46, 0, **discipline) == 0
+
+
+@pytest.mark.parametrize("rate_bps", [10e6, 0.0])
+@pytest.mark.parametrize("diffserv", ["precedence", "diffserv3", "diffserv4", "diffserv8"])
+def test_no_tin_of_cake_starves(diffserv: str, rate_bps: float) -> None:
+    # a flood in the tin of voice, a stream in that of background (CS1)
+    found = came_through(46, 8, **cake(diffserv=diffserv, rate_bps=rate_bps))
+    assert found == pytest.approx(1, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("isolation", "is_apart"),
+    [
+        *((name, True) for name in ("flows", "dual_srchost", "dual_dsthost", "triple_isolate")),
+        # both streams are from one host to one host
+        *((name, False) for name in ("srchost", "dsthost", "hosts", "flowblind")),
+    ],
+)
+def test_flows_of_cake_share_the_loss_only_in_one_queue(isolation: str, is_apart: bool) -> None:
+    found = came_through(0, 0, **cake(isolation=isolation, diffserv="besteffort"))
+    # in one queue, two thirds of all packets are lost, and more of the smaller ones stay
+    assert (found > 0.99) == is_apart
+    assert found > 0.3
+
+
 @pytest.mark.parametrize(
     ("scheduler", "message"),
     [
@@ -133,6 +202,8 @@ def test_slotted_schedulers_by_hand(tmp_path: Path, write_pcap: Callable[..., No
             r"scheduler\.kind = 'wfq' must be one of 'fifo', 'sfq', 'drr', 'fq', 'prio' or 'ets'",
         ),
         ({"kind": "sfq", "queues": 0}, r"queues = 0 must be at least 1"),
+        ({"kind": "fq", "queues": 65_537}, r"queues = 65537 must be at most 65536"),
+        ({"kind": "fq", "quantum_bytes": 0}, r"quantum_bytes = 0 must be at least 64"),
         ({"kind": "drr", "quantum_bytes": 1}, r"quantum_bytes = 1 must be at least 64"),
         (
             {"kind": "fq", "quantum": 300},
