@@ -6,10 +6,18 @@ from collections.abc import Sequence
 
 from sluicegate.evaluate import plots, words
 from sluicegate.evaluate.case import Case
+from sluicegate.evaluate.control import (
+    CONTROL_CAPTION,
+    CONTROL_HEADER,
+    COST_CAPTION,
+    COST_HEADER,
+    control_rows,
+    cost_rows,
+)
 from sluicegate.evaluate.evaluation import Evaluation
 from sluicegate.evaluate.felt import felt
 from sluicegate.evaluate.harms import CAPTION, harm_rows
-from sluicegate.evaluate.requirements import COST_HEADER, cost_rows, rows
+from sluicegate.evaluate.requirements import rows
 from sluicegate.evaluate.verdict import LEAST
 from sluicegate.report import felt as bands
 from sluicegate.report.page import Page
@@ -56,12 +64,8 @@ def evaluation_page(found: Evaluation, others: Sequence[str]) -> Page:
             "are yours.",
         )
     page.section("What it costs, and what an operator can set")
-    page.table(
-        COST_HEADER,
-        cost_rows(found),
-        "Sections 11 and 12, from the headers. A tick is a timer. sluice aqm NAME explains each "
-        "parameter; sluice stability says whether the queue oscillates, for AQMs that it knows.",
-    )
+    page.table(COST_HEADER, cost_rows(found), COST_CAPTION)
+    page.table(CONTROL_HEADER, control_rows(found), CONTROL_CAPTION)
     page.section(f"What {plan.suite.title} leaves open")
     page.table(
         ["section", "open", "chosen here"],

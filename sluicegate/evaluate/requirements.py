@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from sluicegate.registry import Aqm
-
 if TYPE_CHECKING:
     # evaluations know suites, and these the requirements
     from sluicegate.evaluate.evaluation import Evaluation
@@ -76,37 +74,3 @@ def rows(found: Evaluation) -> list[list[str]]:
         ]
         for each in found.plan.suite.requirements
     ]
-
-
-COST_HEADER = [
-    "discipline",
-    "called at",
-    "state of a queue (bytes)",
-    "config (bytes)",
-    "parameters",
-    "of these numbers",
-]
-
-
-def cost_rows(found: Evaluation) -> list[list[str]]:
-    """What an AQM costs and shows to the operator (sections 11 and 12), as its header tells it."""
-    cells = []
-    for discipline in found.plan.disciplines:
-        aqm = discipline.configured
-        if not isinstance(aqm, Aqm):
-            cells.append([discipline.name, "a Python class", "n/a", "n/a", "n/a", "n/a"])
-            continue
-        of = aqm.of
-        applying = [each for each in of.params if of.applies(each, aqm.params)]
-        numbers = [each.name for each in applying if each.kind in ("number", "integer")]
-        cells.append(
-            [
-                discipline.name,
-                ", ".join(of.functions),
-                str(of.state_bytes),
-                str(of.config_bytes),
-                str(len(applying)),
-                ", ".join(f"{name} = {aqm.params[name]:g}" for name in numbers) or "none",
-            ]
-        )
-    return cells
