@@ -248,6 +248,28 @@ def test_what_is_drawn_is_in_the_table_and_measures_choose_it(scenario, capsys):
     assert columns == "discipline,world,rtt,time_unit,runs,mark_ratio,mark_ratio_half_width"
 
 
+def test_the_same_name_twice_means_either_value(scenario, capsys):
+    words = ["--vary", "rtt=20ms,30ms,40ms", "--out", "out", "--aqm", "drop_tail", "--aqm", "codel"]
+    assert run(*words, "--aqm", "red:min_th=1,max_th=4,w=0.5") == 0
+    capsys.readouterr()
+    two = ["--where", "discipline=codel", "--where", "discipline=drop_tail"]
+    assert main(["results", "out", *two, "--where", "rtt=20ms", "--where", "rtt=40ms"]) == 0
+    printed = capsys.readouterr().out
+    rows = [line.split()[:2] for line in printed.splitlines()[2:-1]]
+    assert rows == [[name, rtt] for rtt in ("20", "40") for name in ("drop_tail", "codel")]
+    assert "9 runs, all finished; 4 of them are shown" in printed
+    found = sg.Sweep("out")
+    assert found.selected({"discipline": ["codel", "drop_tail"], "rtt": ("20ms", 0.04)}).height == 4
+    assert len(found.figure("loss_ratio", where={"discipline": ["codel", "drop_tail"]}).axes) == 1
+    for where, message in (
+        ({"rtt": []}, r"where: rtt = \[\] must have a value"),
+        ({"rtt": ["20ms", "50ms"]}, "no finished run has rtt = 50ms; there are 20, 30, 40 ms$"),
+        ({"rtt": 20}, "rtt = 20 must have its unit behind it, as in 20ms or 20s"),
+    ):
+        with pytest.raises(sg.SluiceError, match=message):
+            found.selected(where)
+
+
 def test_the_vertical_axis_is_logarithmic_on_request(scenario, monkeypatch, capsys):
     drawn = []
     file = "sluicegate.report.figure_file.save"

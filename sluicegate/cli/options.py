@@ -137,7 +137,7 @@ Where = Annotated[
     typer.Option(
         metavar="NAME=VALUE",
         help="Show and draw only the runs with this value of what varies, or of discipline or "
-        "world; may be repeated.",
+        "world; may be repeated: the same name twice means either value.",
         show_default=False,
     ),
 ]
@@ -309,8 +309,12 @@ def shard(text: str | None) -> tuple[int, int]:
 
 
 def conditions(where: list[str] | None) -> dict[str, object]:
-    """What `--where` was given."""
-    return dict(syntax.assignment(text, "--where") for text in where or [])
+    """What `--where` was given: for each name all its values."""
+    found: dict[str, list[object]] = {}
+    for text in where or []:
+        name, value = syntax.assignment(text, "--where")
+        found.setdefault(name, []).append(value)
+    return dict(found)
 
 
 def changes(

@@ -189,6 +189,8 @@ def show(
     _say_more(len(rows))
     done = found.query("SELECT count(*) FROM runs").item()
     said = progress_text(done, found.about["runs"], None)
+    if where:
+        said += f"; {found.selected(where).height:,} of them are shown"
     screen.print(f"{said}; {INTERVALS}" if has_intervals(rows) else said)
     if notes := found.notes(where):
         console(stderr=True).print(escape("\n".join(notes)), soft_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -16,8 +17,9 @@ from sluicegate.estimate import student_quantile
 from sluicegate.extras import require
 from sluicegate.measures import DEFINITIONS, check_names
 from sluicegate.near import nearest
+from sluicegate.sweeps.derived import DERIVED
 from sluicegate.sweeps.folder import FORMAT, Folder
-from sluicegate.sweeps.words import path_is
+from sluicegate.sweeps.words import path_is, path_value
 
 if TYPE_CHECKING:
     from sluicegate.report.figure import Figure
@@ -160,23 +162,44 @@ class Sweep:
     def selected(self, where: Mapping[str, object] | None = None) -> pl.DataFrame:
         """The finished runs with these values of what varies, of `discipline` or of `world`.
 
+        Args:
+            where: Values by name; a list means any of its values.
+
         Raises:
             SluiceError: If something does not vary, or no run has such a value.
         """
         frame = self.frame()
-        for name, value in (where or {}).items():
+        for name, given in (where or {}).items():
             if name not in (known := ["discipline", "world", *self.paths]):
                 raise SluiceError(f"{name} does not vary{_meant(name, known)}")
-            there = frame[name].unique().sort().to_list()
-            unit = self.about.get("units", {}).get(name, "")
-            if isinstance(value, str) and frame[name].dtype.is_numeric():
-                # 50ms means 0.05
-                value = quantity(value, unit) or value
-            frame = frame.filter(pl.col(name).cast(pl.String) == _text(value, frame[name]))
-            if frame.is_empty():
-                told = ", ".join(map(str, there[:12])) + (", ..." if len(there) > 12 else "")
-                raise SluiceError(f"no finished run has {name} = {value}; there are {told}")
+            values = (
+                given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+            )
+            if not values:
+                raise SluiceError(f"where: {name} = [] must have a value at least")
+            texts = [self._text_of(name, value, frame[name]) for value in values]
+            frame = frame.filter(pl.col(name).cast(pl.String).is_in(texts))
         return frame
+
+    def _text_of(self, name: str, value: object, column: pl.Series) -> str:
+        """A value of what varies as its column shows it.
+
+        Raises:
+            SluiceError: If none there has it.
+        """
+        found = value
+        if isinstance(value, str) and column.dtype.is_numeric():
+            # 50ms means 0.05
+            found = quantity(value, self.about.get("units", {}).get(name, "")) or value
+        text = _text(found, column)
+        if text not in column.cast(pl.String):
+            if name in DERIVED:
+                DERIVED[name].read(value, name)
+            unit = f" {DERIVED[name].shown[0]}" if name in DERIVED else ""
+            there = [path_value(name, each) for each in column.unique().sort()]
+            told = ", ".join(there[:12]) + unit + (", ..." if len(there) > 12 else "")
+            raise SluiceError(f"no finished run has {name} = {value}; there are {told}")
+        return text
 
     def means(
         self, where: Mapping[str, object] | None = None, measures: Sequence[str] | None = None
@@ -281,6 +304,8 @@ class Sweep:
 
 def _text(value: object, column: pl.Series) -> str:
     """A value as the column would show it."""
+    if isinstance(value, list | tuple):
+        return json.dumps(value)
     if column.dtype == pl.Boolean:
         return str(value).lower()
     if column.dtype == pl.Float64 and isinstance(value, int):
