@@ -94,7 +94,7 @@ def test_one_class_in_the_slotted_world_has_the_classic_lane() -> None:
             r"disciplines\.0: scheduler\.kind = drr must be left out: dualpi2 has queues of",
         ),
         ({"ecn": True}, 1, r"limit = 1 must be at least 2, the number of queues of dualpi2"),
-        ({}, 100, r"ecn must be true: dualpi2 marks, and would drop all that it cannot mark"),
+        ({}, 100, r"ecn must be true \(--aqm dualpi2:ecn=true\): dualpi2 marks, and would drop"),
         (
             {"ecn": True, "params": {"coupling": 0.5}},
             100,

@@ -272,6 +272,18 @@ CASES = [
         f"{', '.join(sg.aqms())}, or give the path of a C header, or of a Python file",
     ),
     (
+        changed("disciplines", [{"aqm": "bbr"}]),
+        "disciplines.0: bbr is not an AQM but a congestion control, which flows have: tcp = "
+        f'{{ congestion_control = "bbr" }}; there are {", ".join(sg.aqms())}, or give the path of '
+        "a C header, or of a Python file",
+    ),
+    (
+        changed("disciplines", [{"aqm": "vegas"}]),
+        "disciplines.0: vegas is not an AQM but a congestion control, of TCP and not of a queue: "
+        "sluice testbed --congestion-control vegas uses the kernel's, where it has it; there are "
+        f"{', '.join(sg.aqms())}, or give the path of a C header, or of a Python file",
+    ),
+    (
         changed("disciplines", [{"aqm": "fq_pie"}]),
         "disciplines.0: fq_pie is not an AQM but pie with a scheduler: --aqm pie:scheduler=fq, or "
         f'aqm = "pie", scheduler = {{ kind = "fq" }}; there are {", ".join(sg.aqms())}, or give '

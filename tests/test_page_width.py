@@ -38,6 +38,15 @@ def test_on_a_telephone_only_a_table_of_many_columns_moves(tmp_path):
     assert [what for what, _ in found] == ["wide"]
 
 
+@pytest.mark.parametrize("window", [WIDE, NARROW])
+def test_a_label_that_is_one_long_word_is_broken(window, tmp_path):
+    made, label = Page("Title"), "x" * 200
+    made.section(label)
+    made.heading(label)
+    made.table(["discipline", "AQM"], [[label, "red"]])
+    assert browser.cut({"page": made.html()}, window, tmp_path) == {"page": []}
+
+
 def test_names_in_the_first_column_are_not_squeezed(tmp_path):
     name = "red min_th=5, max_th=20, max_p=0.1, w=0.07"
     made = Page("Title")

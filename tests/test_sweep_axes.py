@@ -7,6 +7,7 @@ from test_sweep import SHORT
 
 import sluicegate as sg
 from sluicegate.cli import main
+from sluicegate.report.narrow import narrow
 from sluicegate.scenario import network
 from sluicegate.sweeps.page import sweep_page
 from sluicegate.sweeps.plan import Plan
@@ -80,6 +81,20 @@ def test_a_map_over_values_that_are_no_numbers_keeps_their_order(scenario):
     ax = figure.axes[0]
     assert ticks(figure) == ["tail", "front"]
     assert [each.get_text() for each in ax.get_yticklabels()] == ["20", "30"]
+
+
+@pytest.mark.parametrize("count", [3, 5])
+def test_a_page_has_maps_of_an_odd_number_of_disciplines(scenario, count):
+    """One place beside them is empty, wide or narrow."""
+    aqms = ("drop_tail", "red", "codel", "pie", "blue")[:count]
+    words = [word for aqm in aqms for word in ("--aqm", aqm)]
+    varied = ["--vary", "queue.limit=10,20", "--vary", "rtt=20ms,30ms"]
+    assert main(["sweep", "scenario.toml", *words, *varied, "--out", "out", "--report"]) == 0
+    figure = sg.Sweep("out").figure("rtt", "queue.limit", colour="loss_ratio")
+    for drawn in (figure, narrow(figure)):
+        drawn.canvas.draw()
+        # and the scale of the colours
+        assert len(drawn.axes) == count + 1
 
 
 # --- what cannot be drawn

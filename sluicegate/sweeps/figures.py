@@ -298,10 +298,11 @@ def heat_map(
         size = width, 0.3 + 0.8 * width / columns * rows
         figure = Figure(figsize=size, layout="constrained")
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-        for ax in grid.flat[len(parts) :]:
-            ax.set_visible(False)
+        panels = list(grid.flat[: len(parts)])
+        for spare in grid.flat[len(parts) :]:
+            spare.remove()
         image = None
-        for ax, ((discipline, world), part) in zip(grid.flat, parts.items(), strict=False):
+        for ax, ((discipline, world), part) in zip(panels, parts.items(), strict=True):
             cells = np.full((len(ys), len(xs)), np.nan)
             for row in part.iter_rows(named=True):
                 value = row[colour]
@@ -313,7 +314,7 @@ def heat_map(
             ax.set_xticks(np.arange(len(xs)) + 0.5, [path_value(x, v) for v in xs], rotation=90)
             ax.set_yticks(np.arange(len(ys)) + 0.5, [path_value(y, v) for v in ys])
         assert image is not None
-        figure.colorbar(image, ax=grid, label=measure_label(colour, means["time_unit"][0]))
+        figure.colorbar(image, ax=panels, label=measure_label(colour, means["time_unit"][0]))
         across, upwards = labels
         figure.supxlabel(across or path_label(x, sweep.about), fontsize=8)
         figure.supylabel(upwards or path_label(y, sweep.about), fontsize=8)

@@ -405,7 +405,10 @@ impl Discipline {
             ));
         }
         (!self.ecn(queue)).then(|| {
-            format!("ecn must be true: {name} marks, and would drop all that it cannot mark")
+            format!(
+                "ecn must be true (--aqm {name}:ecn=true): {name} marks, and would drop all that it \
+                 cannot mark"
+            )
         })
     }
 
