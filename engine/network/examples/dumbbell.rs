@@ -3,7 +3,8 @@
 //!
 //! `cargo run --release --example dumbbell -- [flows] [aqm] [access Mb/s] [seconds] [scale] [seed] [control]`
 //!
-//! With the name of a congestion control, the flows are not NewReno as in ns-2, but as in Linux.
+//! With the name of a congestion control, the flows are not NewReno as in ns-2, but as in Linux; with
+//! `paced` they are as in ns-2, and pace.
 
 use std::{env, time::Instant};
 
@@ -127,8 +128,16 @@ fn link(from: usize, to: usize, rate_bps: u64, delay_ns: u64) -> Link {
 }
 
 fn config(control: &str) -> Config {
-    if control == "ns2" {
-        return Config::ns2(Variant::NewReno, 10_000);
+    let ns2 = Config::ns2(Variant::NewReno, 10_000);
+    match control {
+        "ns2" => return ns2,
+        "paced" => {
+            return Config {
+                pacing: true,
+                ..ns2
+            };
+        }
+        _ => {}
     }
     let mut all = CongestionControl::ALL.iter();
     let control = all.find(|each| each.name() == control);

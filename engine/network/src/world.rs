@@ -185,6 +185,14 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
                 Kind::Datagram | Kind::Feedback => {}
             }
         }
+        if let Some(packet) = self.network.on_way(link, 0)
+            && packet.kind == Kind::Ack
+            && let Some(pacer) = self.ends.senders[packet.flow as usize]
+                .endpoint
+                .pacer_apart()
+        {
+            prefetch(pacer);
+        }
     }
 
     #[inline]
@@ -318,11 +326,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
     fn work(&mut self, now: Instant, monitor: &Monitor) {
         let task = self.agenda.pop().expect("a task is due");
         self.task_due = self.agenda.due();
-        for soon in self.agenda.soon() {
-            if let Task::SenderTimer(flow) | Task::Release(flow) = soon {
-                prefetch(&self.ends.senders[flow as usize]);
-            }
-        }
+        self.fetch_for_timers();
         match task {
             Task::Start(flow) => self.drive(now, flow, Stimulus::Start),
             Task::Stop(flow) => self.drive(now, flow, Stimulus::Stop),
@@ -362,6 +366,25 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
                 self.enter_at(now.ns + self.plan.sample_ns, task);
             }
             Task::WarmedUp => self.finish(now),
+        }
+    }
+
+    /// Prefetches the senders whose timers are due soon, and the pacing of those that pace.
+    #[inline]
+    fn fetch_for_timers(&self) {
+        let sender = |ahead| match self.agenda.soon(ahead)? {
+            Task::SenderTimer(flow) | Task::Release(flow) => {
+                Some(&self.ends.senders[flow as usize])
+            }
+            _ => None,
+        };
+        if let Some(later) = sender(2 * AHEAD as usize) {
+            prefetch(later);
+        }
+        if let Some(soon) = sender(AHEAD as usize)
+            && let Some(pacer) = soon.endpoint.pacer_apart()
+        {
+            prefetch(pacer);
         }
     }
 

@@ -321,6 +321,12 @@ impl Sender {
         self.rto.srtt_ns(config)
     }
 
+    /// Returns the state of its pacing, which it keeps apart, for a caller that prefetches.
+    #[inline]
+    pub fn pacer_apart(&self) -> Option<&(impl Sized + use<>)> {
+        self.congestion.pacer_apart()
+    }
+
     /// Number of retransmissions; a packet sent three times counts twice.
     pub fn retransmissions(&self) -> u32 {
         self.retransmissions

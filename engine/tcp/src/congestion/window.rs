@@ -39,17 +39,19 @@ impl Window {
 }
 
 /// What only senders need that recover by times, that pace, or whose marks are fed back by number.
+/// What those need that pace comes first: with many flows, each cache line costs time.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub(super) struct More {
+    pub pacer: Pacer,
+    /// The first slow start, until the window is reduced.
+    pub start: Option<HyStartPlus>,
     pub prr: Prr,
     /// Window and threshold before the last time-out that lowered the threshold.
     pub before: (f64, f64),
-    pub pacer: Pacer,
     /// With accurate feedback: what was read of it, and how many marks the present ACK adds.
     pub counter: Counter,
     pub new_marks: u32,
-    /// The first slow start, until the window is reduced.
-    pub start: Option<HyStartPlus>,
 }
 
 /// The congestion control of one sender, with its answer.
@@ -116,6 +118,12 @@ impl Congestion {
     /// State of the pacing timer; `None` if the sender does not pace.
     pub fn pacer(&mut self) -> Option<&mut Pacer> {
         self.window.more.as_mut().map(|more| &mut more.pacer)
+    }
+
+    /// State of the pacing timer, which is not in the sender itself.
+    #[inline]
+    pub fn pacer_apart(&self) -> Option<&(impl Sized + use<>)> {
+        self.window.more.as_deref().map(|more| &more.pacer)
     }
 
     /// Takes the counter of an ACK that newly acknowledges `acked` packets; `is_latest` if none that
