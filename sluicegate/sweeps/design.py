@@ -267,7 +267,10 @@ def _number(text: str, unit: str, told: str, where: str, read: Read) -> float:
     value = float(plain)
     if not math.isfinite(value):
         raise SluiceError(f"{told} must lie between two finite numbers")
-    return int(plain) if re.fullmatch(r"[+-]?\d+", plain) else value
+    # it may be refused without a unit
+    found = read(where, int(plain) if re.fullmatch(r"[+-]?\d+", plain) else value)
+    assert isinstance(found, int | float)
+    return found
 
 
 def _too_many(count: float) -> SluiceError:
