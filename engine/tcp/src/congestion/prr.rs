@@ -114,4 +114,20 @@ mod tests {
         assert_eq!(step(&mut prr, 3, 2.0, 0, false), 1);
         assert_eq!(step(&mut prr, 4, 2.0, 0, false), 0);
     }
+
+    #[test]
+    fn it_sends_what_ns3_asserts() {
+        // tcp-prr-recovery-test.cc, in bytes: a window of 200,000 and a threshold of 100,000. 51,000
+        // were delivered, and nothing was sent: half of it
+        let mut prr = begun(200_000.0);
+        prr.allowed(200_000, 100_000.0, 1_000, false);
+        assert_eq!(prr.allowed(200_000, 100_000.0, 50_000, false), 25_500);
+        // 50,000 were sent, 2,000 delivered, 1,000 of them now: no less than these go
+        let mut prr = Prr {
+            sent: 50_000,
+            delivered: 1_000,
+            ..begun(200_000.0)
+        };
+        assert_eq!(prr.allowed(50_000, 100_000.0, 1_000, false), 1_000);
+    }
 }
