@@ -420,8 +420,9 @@ CHAIN_RED = "red:spacing=independent,idle_decay=false"
         (
             "",
             "--aqm shorter.h",
-            "shorter has no exact chain: there is one for drop_tail, the RED family and headers "
-            "without a state that are asked at arrivals only",
+            "shorter has no exact chain: it has a state of 4 bytes beside the queue. There is one "
+            "for drop_tail, the RED family and headers without a state that are asked at arrivals "
+            "only",
         ),
         (
             "",

@@ -106,3 +106,21 @@ def test_a_fault_of_the_header_is_an_error(scenario, tmp_path):
     long = scenario.replace({"queue.limit": 3000})
     with pytest.raises(sg.SluiceError, match="stateless"):
         sg.chain.solve(long, header(tmp_path, "stateless", body))
+
+
+@pytest.mark.parametrize(
+    ("aqm", "why"),
+    [
+        ("pi2", "a clock updates it between arrivals, and it judges packets as they leave"),
+        ("step", "it judges packets as they leave, by how long they waited"),
+        ("sfb", "it follows which packets wait, and it has a state of"),
+        ("gred", "it follows which packets wait, and it has a state of"),
+        ("rio", "it follows which packets wait, and it has a state of"),
+        ("wred", "it follows which packets wait, and it has a state of"),
+        ("dualpi2", "it has several queues"),
+        ("cake", "it has several queues"),
+    ],
+)
+def test_why_an_aqm_has_no_exact_chain_is_told(aqm, why, scenario):
+    with pytest.raises(sg.SluiceError, match=f"{aqm} has no exact chain: {why}"):
+        sg.chain.solve(scenario, sg.Discipline(aqm=aqm, ecn=aqm == "cake"))

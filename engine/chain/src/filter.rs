@@ -4,7 +4,7 @@ use sluice_aqm::{Configured, Value};
 
 use crate::{
     error::{ChainError, refuse},
-    memoryless::is_memoryless,
+    memoryless::{is_memoryless, remembers},
     params::Params,
 };
 
@@ -63,8 +63,9 @@ impl Averaging {
                 });
             }
             _ => refuse!(
-                "{owner} has no exact chain: there is one for drop_tail, the RED family and \
-                 headers without a state that are asked at arrivals only"
+                "{owner} has no exact chain: {}. There is one for drop_tail, the RED family and \
+                 headers without a state that are asked at arrivals only",
+                remembers(aqm)
             ),
         }
         let params = Params::of(aqm);

@@ -23,6 +23,30 @@ pub(crate) fn is_memoryless(aqm: &Configured) -> bool {
     !others && aqm.start().state().is_empty()
 }
 
+/// Returns why an AQM is not memoryless, in words.
+pub(crate) fn remembers(aqm: &Configured) -> String {
+    let functions = aqm.class().functions();
+    let bytes = aqm.start().state().len();
+    let state = format!("it has a state of {bytes} bytes beside the queue");
+    let reasons = [
+        (functions.tick, "a clock updates it between arrivals"),
+        (
+            functions.depart,
+            "it judges packets as they leave, by how long they waited",
+        ),
+        (functions.occupancy, "it follows which packets wait"),
+        (
+            functions.candidate,
+            "it compares flows of packets that wait",
+        ),
+        (bytes > 0, state.as_str()),
+    ];
+    let told: Vec<_> = (reasons.iter())
+        .filter_map(|(is_so, why)| is_so.then_some(*why))
+        .collect();
+    told.join(", and ")
+}
+
 /// Returns the probabilities of the decisions of a memoryless AQM, by the size of the system that an
 /// arrival finds (waiting packets and the one in service), before the limit is applied.
 ///
