@@ -230,6 +230,9 @@ struct aqm_class {
 	u64 (*shape)(const void *config);
 	void (*lost)(void *state, const void *config, struct aqm_lanes *lanes,
 		     const struct aqm_view *view);
+	u64 (*ack_filter)(const void *config);
+	void (*thinned)(void *state, const void *config, struct aqm_lanes *lanes,
+			const struct aqm_view *view);
 	/* of a coupled discipline; otherwise 0. As `arrive`, `depart` and `tick` */
 	u32 (*arrive_among)(void *state, const void *config, struct aqm_lanes *lanes,
 			    const struct aqm_view *view);

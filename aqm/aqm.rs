@@ -189,6 +189,10 @@ c_structs! {
         pub lost: Option<
             unsafe extern "C" fn(*mut c_void, *const c_void, *mut CLanes, *const View),
         >,
+        pub ack_filter: Option<unsafe extern "C" fn(*const c_void) -> u64>,
+        pub thinned: Option<
+            unsafe extern "C" fn(*mut c_void, *const c_void, *mut CLanes, *const View),
+        >,
         pub arrive_among: Option<DecideAmong>,
         pub depart_among: Option<DecideAmong>,
         pub tick_among: Option<

@@ -22,8 +22,8 @@
  *   to the tin's next quantum, which has the same mean.
  * - What limits the buffer is the scenario's, in packets or bytes; Linux counts the memory of packets.
  * - The hash of a flow has no salt, as in Linux; but it is the world's hash, not the kernel's.
- * - The ACK filter, splitting of super-packets, autorate-ingress, wash, nat, fwmark, and filters are
- *   left out.
+ * - A packet that finds the buffer full loses one before its ACKs are filtered, not after.
+ * - Splitting of super-packets, autorate-ingress, wash, nat, fwmark, and filters are left out.
  */
 #ifndef SLUICEGATE_CAKE_H
 #define SLUICEGATE_CAKE_H
@@ -345,21 +345,34 @@ static inline enum aqm_verdict cake_depart(struct cake_state *state,
 	return verdict;
 }
 
+static inline enum aqm_ack_filter cake_ack_filter(const struct cake_config *config)
+{
+	return config->ack_filter;
+}
+
+/* cake_enqueue(): an ACK that waited is gone, as a newer one tells all that it would. */
+static inline void cake_thinned(struct cake_state *state, const struct cake_config *config,
+				struct aqm_lanes *lanes, const struct aqm_view *view)
+{
+	(void)lanes;
+	cake_count_out(state, config, view->lane);
+	if (config->is_ingress) {
+		state->now_ns = view->now_ns;
+		cake_use(state, config, 0, view->lane, view->packet_bytes, 1);
+	}
+}
+
 /* cake_drop(): a lane has lost its first packet because the buffer was full. */
 static inline void cake_lost(struct cake_state *state, const struct cake_config *config,
 			     struct aqm_lanes *lanes, const struct aqm_view *view)
 {
 	struct cake_lane *lane = cake_lane_at(lanes, view->lane);
 
-	cake_count_out(state, config, view->lane);
-	if (!lane)
-		return;
-	cobalt_queue_full(&lane->cobalt, &config->tins[cake_tin_of(config, view->lane)].law,
-			  view->now_ns);
-	if (config->is_ingress) {
-		state->now_ns = view->now_ns;
-		cake_use(state, config, 0, view->lane, view->packet_bytes, 1);
-	}
+	if (lane)
+		cobalt_queue_full(&lane->cobalt,
+				  &config->tins[cake_tin_of(config, view->lane)].law,
+				  view->now_ns);
+	cake_thinned(state, config, lanes, view);
 }
 
 /* The lane with most bytes among those of a list. */
@@ -414,6 +427,7 @@ AQM_RULES(cake, CAKE_RULES)
 AQM_COUPLED(cake)
 AQM_WAITS(cake)
 AQM_LOST(cake)
+AQM_ACK_FILTER(cake)
 AQM_SHAPE(cake)
 AQM_SCHEDULER(cake, CAKE_PARAMS,
 	.title = "CAKE: shaper, tins, flow queues and COBALT",
@@ -424,6 +438,8 @@ AQM_SCHEDULER(cake, CAKE_PARAMS,
 	AQM_COUPLES(cake),
 	.ready_ns = cake_ready_ns_any,
 	.lost = cake_lost_any,
+	.ack_filter = cake_ack_filter_any,
+	.thinned = cake_thinned_any,
 	.shape = cake_shape_any)
 
 #endif

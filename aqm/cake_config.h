@@ -28,11 +28,16 @@
 	  "cells of 53 bytes with 48 of the packet, or 65 bytes for 64", "tc-cake")       \
 	P(ingress, SWITCH, 0, 0, 1, "",                                                   \
 	  "whether packets that are dropped count for the shaper, too", "tc-cake: ingress") \
+	P(ack_filter, CHOICE(off|on|aggressive), 0, 0, 2, "",                             \
+	  "whether ACKs that a newer one makes needless are removed from a queue",        \
+	  "tc-cake: ack-filter")                                                          \
 	P(mtu_bytes, BYTES, 1514, 64, 65535, "",                                          \
 	  "the largest packet; its time on the link bounds target and interval",          \
 	  "sch_cake.c: psched_mtu()")
 
 #define CAKE_RULES(R) \
+	R(!p->rate_bps || p->rate_bps >= 1000, rate_bps,                                 \
+	  "must be 0 or at least 1000, so that each tin has a share", )           \
 	R(p->queues % CAKE_WAYS == 0, queues, "must be a multiple of 8", ) \
 	R(p->rtt > p->target, rtt, "must exceed", target)
 
@@ -49,7 +54,8 @@ struct cake_config {
 	struct cake_tin_config tins[CAKE_MOST_TINS];
 	struct cake_link link;
 	enum cake_diffserv diffserv;
-	u32 isolation, queues, is_shaped, is_ingress;
+	enum aqm_ack_filter ack_filter;
+	u32 isolation, queues, is_shaped, is_ingress, unused;
 };
 
 static inline u32 cake_configure(const struct cake_params *p, struct cake_config *config)
@@ -63,6 +69,8 @@ static inline u32 cake_configure(const struct cake_params *p, struct cake_config
 	config->queues = (u32)p->queues;
 	config->is_shaped = whole > 0;
 	config->is_ingress = (u32)p->ingress;
+	config->ack_filter = (enum aqm_ack_filter)p->ack_filter;
+	config->unused = 0;
 	config->link.overhead_bytes = p->overhead_bytes;
 	config->link.least_bytes = (u32)p->mpu_bytes;
 	config->link.framing = (enum cake_framing)p->framing;

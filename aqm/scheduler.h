@@ -27,6 +27,10 @@
  *                                 may be sent before this time
  *      X_lost(state, config, lanes, view)  the view's packet, which waited in lane  (AQM_LOST)
  *                                 view->lane, was lost in place of an arrival
+ *      X_ack_filter(config)       an enum aqm_ack_filter: whether the world removes  (AQM_ACK_FILTER)
+ *                                 an ACK that waits when a newer one of its connection joins
+ *                                 its lane, which tells the sender all that it would;
+ *      X_thinned(state, config, lanes, view)  the view's packet was removed so
  *      X_shape(config)            equal for two configs if the state of one can go on with the other;
  *                                 without it: if they have as many lanes          (AQM_SHAPE)
  *  11. AQM_SCHEDULER(x, ...) at the end, which puts all of this into one table entry.
@@ -91,7 +95,14 @@ static inline void *aqm_lane_at(struct aqm_lanes *lanes, u32 number)
 }
 #endif
 
+enum aqm_ack_filter {
+	AQM_ACKS_STAY,
+	AQM_ACKS_CAREFUL,	/* once two of a connection wait that may go */
+	AQM_ACKS_AGGRESSIVE,	/* once one does, if the newer one stands right behind it */
+};
+
 #ifndef AQM_HOSTED
+#define AQM_ACK_FILTER(x)
 #define AQM_COUPLED(x)
 #define AQM_WAITS(x)
 #define AQM_LOST(x)
@@ -106,6 +117,16 @@ static inline void *aqm_lane_at(struct aqm_lanes *lanes, u32 number)
 	static u64 x##_ready_ns_any(const void *s)                                 \
 	{                                                                          \
 		return x##_ready_ns(s);                                            \
+	}
+#define AQM_ACK_FILTER(x)                                                          \
+	static u64 x##_ack_filter_any(const void *c)                               \
+	{                                                                          \
+		return x##_ack_filter(c);                                          \
+	}                                                                          \
+	static void x##_thinned_any(void *s, const void *c, struct aqm_lanes *lanes, \
+				    const struct aqm_view *v)                      \
+	{                                                                          \
+		x##_thinned(s, c, lanes, v);                                       \
 	}
 #define AQM_LOST(x)                                                                \
 	static void x##_lost_any(void *s, const void *c, struct aqm_lanes *lanes,  \

@@ -66,6 +66,7 @@ def test_without_a_rate_the_link_sets_the_pace() -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
+        ({"rate_bps": 999}, r"cake\.rate_bps = 999 must be 0 or at least 1000"),
         ({"queues": 12}, r"cake\.queues = 12 must be a multiple of 8"),
         ({"rtt": 0.001}, r"cake\.rtt = 0\.001 must exceed cake\.target = 0\.005"),
         ({"diffserv": "diffserv5"}, r"cake\.diffserv"),
@@ -74,3 +75,46 @@ def test_without_a_rate_the_link_sets_the_pace() -> None:
 def test_what_does_not_suit_it_is_refused(params: dict[str, Any], message: str) -> None:
     with pytest.raises(sg.SluiceError, match=message):
         network.simulate(scenario(params, duration_s=1))
+
+
+def home(ack_filter: str) -> Any:
+    """A download of 50 Mbit/s and an upload; CAKE on the uplink of 1 Mbit/s filters ACKs."""
+    one_way = {"queue": True, "both_ways": False, "delay_s": 0.01}
+    tcp = {"kind": "tcp", "tcp": {"like": "linux", "packet_bytes": 1500}}
+    params = {"rate_bps": 1e6, "ack_filter": ack_filter}
+    return network.simulate(
+        network.NetworkScenario.parse(
+            {
+                "topology": {
+                    "kind": "graph",
+                    "links": [
+                        {"source": "home", "sink": "isp", "rate_bps": 2e6, **one_way},
+                        {"source": "isp", "sink": "home", "rate_bps": 50e6, **one_way},
+                    ],
+                },
+                "links": {"isp -> home": {"discipline": {"aqm": "drop_tail", "ecn": False}}},
+                "flows": [
+                    {**tcp, "label": "down", "source": "isp", "sink": "home", "count": 2},
+                    {**tcp, "label": "up", "source": "home", "sink": "isp"},
+                ],
+                "queue": {"limit": 1000, "victim": "front", "ecn": True},
+                "disciplines": [{"aqm": "cake", "params": params}],
+                "duration_s": 12.0,
+                "warm_up_s": 4.0,
+                "replications": 2,
+            }
+        )
+    )
+
+
+def test_the_ack_filter_leaves_an_upload_the_uplink() -> None:
+    found = {name: home(name) for name in ("off", "on", "aggressive")}
+    ups = {name: record["up.goodput_bps"].value for name, record in found.items()}
+    # 50 Mbit/s are 2083 ACKs of 40 bytes in a second, two thirds of the uplink
+    assert ups["off"] < 0.4e6
+    assert 0.7e6 < ups["on"] < ups["aggressive"]
+    for name, record in found.items():
+        assert record["down.goodput_bps"].value > 49.5e6
+        # of ACKs only: the upload loses no more
+        assert record["up.loss_ratio"].value < 0.06
+        assert (record["forced_loss_ratio"].value > 0.5) == (name != "off")

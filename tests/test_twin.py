@@ -58,10 +58,15 @@ RED = {"min_th": 20, "max_th": 60, "max_p": 0.1, "w": 0.002}
             {
                 "aqm": "cake",
                 "victim": "front",
-                "params": {"rate_bps": 8e6, "isolation": "dual_srchost", "framing": "ptm"},
+                "params": {
+                    "rate_bps": 8e6,
+                    "isolation": "dual_srchost",
+                    "framing": "ptm",
+                    "ack_filter": "aggressive",
+                },
             },
             "cake bandwidth 8000000bit diffserv3 dual-srchost rtt 100000us overhead 0 mpu 0 ptm "
-            "no-ack-filter nonat nowash no-split-gso memlimit 245760 egress",
+            "ack-filter-aggressive nonat nowash no-split-gso memlimit 245760 egress",
         ),
         (
             {"aqm": "sfb", "ecn": True},

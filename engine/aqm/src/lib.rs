@@ -46,7 +46,7 @@ pub use nearest::nearest;
 pub use params::{ONE, Param, ParamError, Scale, Value};
 #[cfg(unix)]
 pub use program::end_programs;
-pub use scheduler::{Next, Scheduler, greatest_divisor};
+pub use scheduler::{AckFilter, Next, Scheduler, greatest_divisor};
 pub use source::{AnyAqm, AqmSource};
 
 /// A time (ns), or the number of a slot, that never comes.

@@ -22,6 +22,28 @@ pub enum Next {
     NotBefore(u64),
 }
 
+/// When an ACK that waits is removed, as a newer one tells all that it would (`enum aqm_ack_filter`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckFilter {
+    /// Once two of a connection wait that may go.
+    Careful,
+    /// Once one does, if the newer one stands right behind it.
+    Aggressive,
+}
+
+impl AckFilter {
+    /// Returns that of a discipline; `None`: ACKs stay.
+    pub fn of(configured: &Configured) -> Option<Self> {
+        let ack_filter = configured.class().code.ack_filter?;
+        // SAFETY: the config is this class's own.
+        match unsafe { ack_filter(configured.config().as_ptr().cast()) } {
+            0 => None,
+            1 => Some(Self::Careful),
+            _ => Some(Self::Aggressive),
+        }
+    }
+}
+
 /// A scheduler or a coupled discipline with its state and its lanes. `aqm/scheduler.h` says what each function does.
 pub struct Scheduler {
     code: &'static CClass,
@@ -169,6 +191,21 @@ impl Scheduler {
             let (state, config) = (self.state.as_mut_ptr().cast(), self.config());
             // SAFETY: state, config and lanes are this class's own.
             unsafe { lost(state, config, &mut self.all(), view) }
+        }
+    }
+
+    /// Returns how ACKs that wait are removed; `None`: they stay.
+    pub fn ack_filter(&self) -> Option<AckFilter> {
+        AckFilter::of(&self.configured)
+    }
+
+    /// Notes that the view's packet, an ACK that waited in the view's lane, was removed as a newer one
+    /// tells all that it would.
+    pub fn thinned(&mut self, view: &View) {
+        if let Some(thinned) = self.code.thinned {
+            let (state, config) = (self.state.as_mut_ptr().cast(), self.config());
+            // SAFETY: state, config and lanes are this class's own.
+            unsafe { thinned(state, config, &mut self.all(), view) }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Packets, as the network carries them.
 
 use sluice_ecn::Ecn;
-use sluice_queue::{Packet as Queued, hash_of};
+use sluice_queue::{AckFacts, Packet as Queued, hash_of};
 use sluice_tcp::{Ack, Segment};
 
 use crate::slab::{Blocks, Slab};
@@ -94,6 +94,7 @@ const CWR: u8 = 4;
 const ECE: u8 = 8;
 /// Place of the three bits of accurate feedback in an ACK: AE, CWR, ECE (RFC 9768, section 3.1).
 const ACE_SHIFT: u8 = 3;
+const ACE_AE: u8 = 4;
 
 impl Packet {
     /// A TCP segment of a flow.
@@ -193,6 +194,25 @@ impl Packet {
             ace: self.ace(),
             sack: sacks.take(self.aside),
         }
+    }
+
+    /// Returns what a filter of ACKs sees of it, if it is one; `blocks` are its SACK blocks. One that
+    /// opens a connection is none. As Linux leaves packets with reserved flags, AE is not pure.
+    pub(crate) fn ack_facts(&self, blocks: Blocks) -> Option<AckFacts> {
+        let is_ack = self.kind == Kind::Ack && !self.has(SYN);
+        is_ack.then(|| {
+            let mut sacks = [(0, 0); 4];
+            for (sack, block) in sacks.iter_mut().zip(blocks) {
+                *sack = (block.start, block.end);
+            }
+            AckFacts {
+                connection: u64::from(self.flow),
+                acked: self.number,
+                sacks,
+                ecn_flags: self.ace() & !ACE_AE,
+                is_pure: self.ace() & ACE_AE == 0,
+            }
+        })
     }
 
     /// True if it opens a connection: a SYN, or, in a run with a trace, the ACK of a SYN.

@@ -10,7 +10,7 @@ use crate::{
     classes::{Classes, ClassesHeld},
     links::Links,
     observation::PortState,
-    packet::{Packet, Transit},
+    packet::{Kind, Packet, Transit},
     series::PortSeries,
     slab::Aside,
     tally::{Tally, hold, lost},
@@ -173,6 +173,9 @@ impl Port {
             &mut || random.next_u64(),
             watch!(self, around, now_ns),
         );
+        if packet.kind == Kind::Ack && !verdict.is_drop() {
+            self.filter_acks::<T, BY_CLASS>(now_ns, &packet, around);
+        }
         // losses are counted where the packets are known that are lost
         if BY_CLASS && !verdict.is_drop() {
             self.tally.cell(class, &packet).verdicts[verdict as usize] += 1;
@@ -181,6 +184,25 @@ impl Port {
             self.next = now;
             self.catch_up::<T, BY_CLASS>(now + 1, around);
             self.wait(&mut around.links.events);
+        }
+    }
+
+    /// Removes an ACK that `newest`, which has just joined the queue, makes needless.
+    #[inline(never)]
+    fn filter_acks<T: Trace, const BY_CLASS: bool>(
+        &mut self,
+        now_ns: u64,
+        newest: &Packet,
+        around: &mut Around<T>,
+    ) {
+        let facts = |packet: &Packet| packet.ack_facts(around.aside.blocks(packet));
+        let newest = facts(newest);
+        let found = newest.and_then(|newest| {
+            (self.queue).needless_ack(&newest, |transit| facts(&transit.packet()))
+        });
+        if let Some(index) = found {
+            self.queue
+                .remove_ack(now_ns, index, watch!(self, around, now_ns));
         }
     }
 

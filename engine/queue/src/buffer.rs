@@ -3,6 +3,7 @@
 use sluice_aqm::{Aqm, BufferPolicy, Configured, Verdict, Victim};
 
 use crate::{
+    ack_filter::{AckFacts, needless},
     below,
     lane::{Lane, Wants},
     observer::{Event, Observer},
@@ -21,6 +22,8 @@ pub struct Buffer<P, A, S: Schedule> {
     pub aqms: S::Lanes<A>,
     pub schedule: S,
     pub verdicts: [u64; Verdict::COUNT],
+    /// The lane that a packet joined last.
+    joined: usize,
     /// Between two ticks: only parameters change it.
     pub tick_interval_ns: Option<u64>,
 }
@@ -42,6 +45,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
             aqms,
             schedule,
             verdicts: [0; Verdict::COUNT],
+            joined: 0,
         }
     }
 
@@ -207,6 +211,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         observer.note(now_ns, own, Event::Join(told.then(|| lane.view())));
         lane.push(now_ns, packet);
         self.schedule.join(own, lane, packet.bytes());
+        self.joined = own;
         verdict
     }
 
@@ -227,7 +232,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         if verdict == Verdict::DropBoth {
             if let Some(index) = self.lanes.as_mut()[own].take_candidate() {
                 self.verdicts[verdict as usize] += 1;
-                self.lose(now_ns, own, index, verdict, observer);
+                self.lose(now_ns, own, index, verdict, false, observer);
             }
             return Err(verdict);
         }
@@ -236,7 +241,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
             let Some((lane, index)) = self.pick_victim(own, bytes, why, random) else {
                 break;
             };
-            self.lose(now_ns, lane, index, why, observer);
+            self.lose(now_ns, lane, index, why, false, observer);
             if self.has_room(bytes) {
                 return Ok(());
             }
@@ -270,13 +275,32 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         (index < waiting).then_some((lane, index))
     }
 
-    /// Drops the waiting packet at `index` of a lane.
+    /// Returns the place, in the lane where `newest` has just joined, of an ACK that it makes needless.
+    pub fn needless_ack(
+        &self,
+        newest: &AckFacts,
+        facts: impl Fn(&P) -> Option<AckFacts>,
+    ) -> Option<usize> {
+        let filter = self.schedule.ack_filter()?;
+        let waiting = self.lanes.as_ref()[self.joined].packets_in_order();
+        needless(filter, waiting.map(facts), newest)
+    }
+
+    /// Removes the ACK at the place that `needless_ack` returned.
+    pub fn remove_ack(&mut self, now_ns: u64, index: usize, observer: &mut impl Observer<P>) {
+        let why = Verdict::DropForced;
+        self.verdicts[why as usize] += 1;
+        self.lose(now_ns, self.joined, index, why, true, observer);
+    }
+
+    /// Drops the waiting packet at `index` of a lane; `is_needless`: an ACK that was filtered.
     fn lose(
         &mut self,
         now_ns: u64,
         lane: usize,
         index: usize,
         why: Verdict,
+        is_needless: bool,
         observer: &mut impl Observer<P>,
     ) {
         let from = &mut self.lanes.as_mut()[lane];
@@ -289,7 +313,10 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         if told {
             self.aqms.as_mut()[lane].occupancy(from.view(), -1);
         }
-        if self.schedule.watches_losses() {
+        if is_needless {
+            from.show_loss(now_ns, &victim, held_bytes);
+            self.schedule.thinned(from.view());
+        } else if self.schedule.watches_losses() {
             from.show_loss(now_ns, &victim, held_bytes);
             self.schedule.lost(from.view());
         }

@@ -195,6 +195,12 @@ impl<P: Packet> Lane<P> {
         self.wake();
     }
 
+    /// Returns the packets that wait, from the head on.
+    pub fn packets_in_order(&self) -> impl ExactSizeIterator<Item = &P> {
+        let at = |index| &self.waiting.get(index).expect("below their number").packet;
+        (0..self.waiting.len()).map(at)
+    }
+
     /// Removes the packet at `index`, which is lost.
     pub fn remove(&mut self, index: usize) -> Option<P> {
         let Waiting { packet, .. } = self.waiting.remove(index)?;

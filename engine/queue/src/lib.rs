@@ -6,6 +6,7 @@
 //! that returns `None`, the queue knows that the link is idle. A queue that shapes may hold packets until
 //! [`Queue::ready_ns`].
 
+mod ack_filter;
 mod ahead;
 mod buffer;
 mod decisions;
@@ -18,6 +19,7 @@ mod queue;
 mod schedule;
 mod state;
 
+pub use ack_filter::AckFacts;
 pub use ahead::Ahead;
 pub use decisions::{DecisionLog, columns};
 pub use line_file::LineFile;

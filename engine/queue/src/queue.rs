@@ -3,6 +3,7 @@
 use sluice_aqm::{Aqm, BufferPolicy, Configured, Verdict};
 
 use crate::{
+    ack_filter::AckFacts,
     buffer::Buffer,
     lane::Lane,
     observer::Observer,
@@ -185,6 +186,22 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
             Shape::Fifo(fifo) => fifo.arrive(now_ns, packet, random, observer),
             Shape::Several(several) => several.arrive_apart(now_ns, packet, random, observer),
         }
+    }
+
+    /// Returns the place of an ACK that waits and tells nothing more than `newest`, if the discipline
+    /// filters ACKs. The world asks after [`Queue::arrive`] has admitted `newest`, before any other call,
+    /// and then calls [`Queue::remove_ack`]. `facts` has what is known of a packet that is an ACK.
+    pub fn needless_ack(
+        &self,
+        newest: &AckFacts,
+        facts: impl Fn(&P) -> Option<AckFacts>,
+    ) -> Option<usize> {
+        with_buffer!(&self.0, buffer => buffer.needless_ack(newest, facts))
+    }
+
+    /// Removes an ACK that is needless. It counts as a forced drop; Linux counts it among the drops, too.
+    pub fn remove_ack(&mut self, now_ns: u64, index: usize, observer: &mut impl Observer<P>) {
+        with_buffer!(&mut self.0, buffer => buffer.remove_ack(now_ns, index, observer));
     }
 
     /// Returns the time before which no packet may be sent, ns, if [`Queue::depart`] returned `None`

@@ -1,6 +1,8 @@
 //! Chooses the lane that a packet joins, the lane that sends next, and who judges packets.
 
-use sluice_aqm::{Aqm, Configured, LaneView, Next, Scheduler, Verdict, View, greatest_divisor};
+use sluice_aqm::{
+    AckFilter, Aqm, Configured, LaneView, Next, Scheduler, Verdict, View, greatest_divisor,
+};
 
 use crate::{
     lane::{Lane, Wants},
@@ -53,6 +55,14 @@ pub trait Schedule {
 
     /// Notes that the packet of a lane's view, which waited there, was lost in place of an arrival.
     fn lost(&mut self, _: &View) {}
+
+    /// Returns how ACKs that wait are removed; `None`: they stay.
+    fn ack_filter(&self) -> Option<AckFilter> {
+        None
+    }
+
+    /// Notes that the packet of a lane's view, an ACK that waited there, was removed so.
+    fn thinned(&mut self, _: &View) {}
 
     /// Notes that the link sends a packet of the lane that `next` returned.
     fn send(&mut self, lane: usize, bytes: u32);
@@ -301,6 +311,14 @@ impl Schedule for Several {
 
     fn lost(&mut self, view: &View) {
         self.scheduler.lost(view);
+    }
+
+    fn ack_filter(&self) -> Option<AckFilter> {
+        self.scheduler.ack_filter()
+    }
+
+    fn thinned(&mut self, view: &View) {
+        self.scheduler.thinned(view);
     }
 
     fn send(&mut self, lane: usize, bytes: u32) {

@@ -67,6 +67,8 @@ _SFB_SCALE = 1 << 16
 _SFQ_DEPTH = 127
 # fq_codel's and fq_pie's own limit of memory, and what a packet of an Ethernet takes at the most
 _FQ_MEMORY, _PACKET_MEMORY = 32 << 20, 4096
+# cake's words by cake.ack_filter
+_ACK_FILTERS = {"off": "no-ack-filter", "on": "ack-filter", "aggressive": "ack-filter-aggressive"}
 # tc sets cake's target to this share of rtt (iproute2, q_cake.c)
 _CAKE_TARGETS = 20
 _US = 1e6
@@ -284,7 +286,8 @@ class _Words:
             f"cake {rate} {params['diffserv']} {isolation} rtt {self._us('rtt')} "
             f"overhead {round(self._number('overhead_bytes')) + self._uncounted_bytes} "
             f"mpu {round(self._number('mpu_bytes'))} {params['framing']} "
-            f"no-ack-filter nonat nowash no-split-gso memlimit {self._limit * _PACKET_MEMORY} "
+            f"{_ACK_FILTERS[str(params['ack_filter'])]} nonat nowash no-split-gso "
+            f"memlimit {self._limit * _PACKET_MEMORY} "
             f"{'ingress' if params['ingress'] else 'egress'}"
         )
 
