@@ -11,10 +11,11 @@ from typing import Any, Self
 
 import polars as pl
 
-from sluicegate.errors import InterruptError, SluiceError
+from sluicegate import store
+from sluicegate.errors import NOTHING_FINISHED, InterruptError, SluiceError
 from sluicegate.estimate import paired
 from sluicegate.measures import check_classes, check_names
-from sluicegate.record import Record
+from sluicegate.record import Record, names
 from sluicegate.scenario import Discipline, load
 from sluicegate.worlds import AnyScenario, AnyWorld, Watch, of_scenario
 from sluicegate.worlds import world as world_class
@@ -154,8 +155,19 @@ class Comparison:
         if self.ended:
             notes.append(self.ended)
         if missing := [name for name, *_ in planned[len(self.records) :]]:
-            notes.append(f"Not run: {', '.join(missing)}.")
+            notes.append(f"Not finished: {', '.join(missing)}.")
         return notes
+
+    def how_to_go_on(self) -> str:
+        """What the same command does after Ctrl-C, a sentence."""
+        # runs with real packets or Python AQMs are not kept, and none is where the disk is full
+        finished = [record for record in self.records if not record.interrupted]
+        kept = [record for record in finished if store.has(record.identity)]
+        if not finished:
+            return "Unfinished disciplines are not kept."
+        if not kept:
+            return "None is kept: the same command runs all again."
+        return f"Finished and kept: {', '.join(names(kept))}; the same command runs the others."
 
 
 def _tasks(
@@ -205,7 +217,7 @@ def compare(
 ) -> Comparison:
     """Judge every discipline of a scenario; all see the same arrivals.
 
-    Ctrl-C ends the comparison with what is finished by then.
+    Finished disciplines are kept: after Ctrl-C the same call runs the others.
 
     Args:
         scenario: What to run, or the path of its file.
@@ -222,8 +234,27 @@ def compare(
     Raises:
         SluiceError: If there is no such world, or if one cannot judge such a scenario or a
             discipline; before anything is run.
-        InterruptError: If Ctrl-C came before anything was finished.
+        InterruptError: After Ctrl-C; what was finished is kept.
         Exception: Whatever a Python AQM raises.
+    """
+    found = until_interrupted(scenario, world=world, threads=threads, watch=watch, fresh=fresh)
+    if found.interrupted:
+        raise InterruptError(f"interrupted. {found.how_to_go_on()}")
+    return found
+
+
+def until_interrupted(
+    scenario: AnyScenario | str | PathLike[str],
+    *,
+    world: str | AnyWorld | Sequence[str | AnyWorld] | None = None,
+    threads: int | None = None,
+    watch: Watch | None = None,
+    fresh: bool = False,
+) -> Comparison:
+    """As `compare`, but Ctrl-C ends the comparison with what is finished by then.
+
+    Raises:
+        InterruptError: If Ctrl-C came before anything was finished.
     """
     if isinstance(scenario, str | PathLike):
         scenario = load(Path(scenario))
@@ -251,7 +282,8 @@ def compare(
     except KeyboardInterrupt:
         pass
     except InterruptError as error:
-        told_by_run = str(error)
+        # others are
+        told_by_run = "" if str(error) == NOTHING_FINISHED else str(error)
     if not records:
-        raise InterruptError(told_by_run or "interrupted before anything was finished")
+        raise InterruptError(told_by_run or NOTHING_FINISHED)
     return Comparison(scenario, worlds, records, ended=told_by_run)

@@ -10,4 +10,8 @@ class UsageError(SluiceError):
 
 
 class InterruptError(SluiceError):
-    """Ctrl-C came before anything was finished."""
+    """Ctrl-C came before all was finished."""
+
+
+# what a run says that was ended before it had a result
+NOTHING_FINISHED = "interrupted before anything was finished"

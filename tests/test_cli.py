@@ -18,6 +18,8 @@ import sluicegate as sg
 from sluicegate import _engine, store
 from sluicegate.cli import main, syntax
 from sluicegate.cli.progress import progress
+from sluicegate.comparison import compare
+from sluicegate.errors import InterruptError
 from sluicegate.papers import REPRODUCTIONS, world_of
 
 pytestmark = pytest.mark.slow
@@ -350,7 +352,7 @@ def test_a_comparison_continues_after_ctrl_c(folder, tmp_path, monkeypatch, caps
     out, err = process.communicate(timeout=100)
     assert process.returncode == 130, err
     assert "Interrupted.\n" in err
-    assert "Not run: " in err
+    assert "Not finished: " in err
     kept = "Finished and kept: drop_tail; the same command runs the others."
     assert " ".join(err.split()).endswith(kept)
     assert "report: sluice-report/report.html" in out
@@ -383,7 +385,31 @@ def test_ctrl_c_between_disciplines_keeps_the_finished_ones(folder, monkeypatch,
     printed = capsys.readouterr()
     assert re.search(r"^drop_tail +\d", printed.out, re.MULTILINE)
     assert " ".join(printed.err.split()) == (
-        "Interrupted. Not run: red, red drop from front. "
+        "Interrupted. Not finished: red, red drop from front. "
+        "Finished and kept: drop_tail; the same command runs the others."
+    )
+    # a program, or the next cell of a notebook, does not go on with a part
+    with pytest.raises(InterruptError) as error:
+        compare("scenario.toml")
+    assert str(error.value) == (
+        "interrupted. Finished and kept: drop_tail; the same command runs the others."
+    )
+
+
+def test_ctrl_c_in_a_later_discipline_does_not_say_that_nothing_is_finished(
+    folder, monkeypatch, capsys
+):
+    simulate, calls = _engine.simulate, []
+
+    def ended_in_the_second(*arguments):
+        calls.append(arguments)
+        nothing = SimpleNamespace(units=[], warm_up_slots=0, slots=0, interrupted=True)
+        return simulate(*arguments) if len(calls) == 1 else nothing
+
+    monkeypatch.setattr(_engine, "simulate", ended_in_the_second)
+    assert main(["compare", "scenario.toml", "--no-report"]) == 130
+    assert " ".join(capsys.readouterr().err.split()) == (
+        "Interrupted. Not finished: red, red drop from front. "
         "Finished and kept: drop_tail; the same command runs the others."
     )
 

@@ -14,6 +14,7 @@ import pytest
 import sluicegate as sg
 from sluicegate import _engine, network, store
 from sluicegate.cli import main
+from sluicegate.comparison import until_interrupted
 from sluicegate.errors import InterruptError
 from sluicegate.papers.campaign import Campaign
 from sluicegate.worlds import Network
@@ -219,12 +220,12 @@ def test_a_comparison_of_a_network_takes_the_network_world():
 
 def test_an_interrupted_comparison_says_what_was_not_run(monkeypatch):
     interrupted_after(1, monkeypatch)
-    found = sg.compare(scenario())
+    found = until_interrupted(scenario())
     assert found.notes() == [
         "Sojourn times, queue and losses are of the queue left -> right.",
         *scenario().notes(),
         "drop_tail was stopped after 33% of its run.",
-        "Not run: pi q_ref=20.",
+        "Not finished: pi q_ref=20.",
     ]
 
 
@@ -310,7 +311,7 @@ def test_ctrl_c_keeps_the_replications_that_were_finished(tmp_path, monkeypatch,
     printed = capsys.readouterr()
     (record,) = json.loads(Path("out.json").read_text())["records"]
     assert 0.01 <= record["done"] < 1
-    done = f"drop-tail was stopped after {record['done']:.0%} of its run. Not run: RED."
+    done = f"drop-tail was stopped after {record['done']:.0%} of its run. Not finished: RED."
     nothing = "Unfinished disciplines are not kept."
     assert " ".join(printed.err.split()) == f"Interrupted. {done} {nothing}"
     assert not list(store.folder().glob("*"))

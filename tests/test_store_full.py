@@ -71,7 +71,7 @@ def test_ctrl_c_in_a_comparison_says_that_nothing_is_kept(full, monkeypatch, cap
     assert main(RUN) == 130
     said = capsys.readouterr().err
     assert said.startswith(told(full[0]))
-    assert said.endswith("Not run: red.\nNone is kept: the same command runs all again.\n")
+    assert said.endswith("Not finished: red.\nNone is kept: the same command runs all again.\n")
 
 
 def scenario(aqm, seed=1):

@@ -231,7 +231,7 @@ def test_ctrl_c_keeps_the_finished_records(monkeypatch, tmp_path, capsys):
         'disciplines = [{ aqm = "drop_tail" }, { aqm = "drop_tail", ecn = true }]\n'
     )
     assert main(["chain", "it.toml", "--json", "out.json"]) == 130
-    assert "Not run: drop_tail ECN." in capsys.readouterr().err
+    assert "Not finished: drop_tail ECN." in capsys.readouterr().err
     assert len(json.loads((tmp_path / "out.json").read_text())["records"]) == 1
     assert len(list(store.folder().glob("*.zip"))) == 1
 

@@ -10,16 +10,15 @@ from typing import Annotated, Literal
 import typer
 from rich.markup import escape
 
-from sluicegate import store
 from sluicegate.cli import options
 from sluicegate.cli.progress import progress
 from sluicegate.cli.screen import console, write_json
 from sluicegate.comparison import Comparison
-from sluicegate.comparison import compare as run
+from sluicegate.comparison import until_interrupted as run
 from sluicegate.errors import UsageError
 from sluicegate.extras import require
 from sluicegate.files import make_folder
-from sluicegate.record import methods, names
+from sluicegate.record import methods
 from sluicegate.report.folder import check_folder, write_report
 from sluicegate.report.tables import comparison_table
 from sluicegate.worlds import AnyScenario, AnyWorld
@@ -117,22 +116,11 @@ def show(
     if json is not None:
         write_json(json, "comparison", comparison.summary())
     if comparison.interrupted:
-        notes = ["Interrupted.", *notes, _how_to_go_on(comparison)]
+        notes = ["Interrupted.", *notes, comparison.how_to_go_on()]
     if notes:
         console(stderr=True).print(escape("\n".join(notes)), soft_wrap=True)
     if comparison.interrupted:
         raise typer.Exit(130)
-
-
-def _how_to_go_on(comparison: Comparison) -> str:
-    # runs with real packets or Python AQMs are not kept, and none is where the disk is full
-    finished = [record for record in comparison.records if not record.interrupted]
-    kept = [record for record in finished if store.has(record.identity)]
-    if not finished:
-        return "Unfinished disciplines are not kept."
-    if not kept:
-        return "None is kept: the same command runs all again."
-    return f"Finished and kept: {', '.join(names(kept))}; the same command runs the others."
 
 
 def _print(comparison: Comparison) -> None:

@@ -12,7 +12,7 @@ from rich.markup import escape
 from sluicegate.cli import options
 from sluicegate.cli.progress import progress
 from sluicegate.cli.screen import console
-from sluicegate.comparison import compare
+from sluicegate.comparison import until_interrupted
 from sluicegate.errors import SluiceError
 from sluicegate.extras import require
 from sluicegate.flent import Measurement, of_record, packet_bytes, summary_rows
@@ -65,7 +65,7 @@ def flent(
         each.throughput_mbps(direction)
     worlds = options.worlds(world, chosen, settings)
     with progress(len(chosen.disciplines) * len(worlds)) as watch:
-        comparison = compare(chosen, world=worlds, watch=watch)
+        comparison = until_interrupted(chosen, world=worlds, watch=watch)
     records = [each for each in comparison.records if isinstance(each, NetworkRecord)]
     from sluicegate.flent.page import write_page  # matplotlib takes a second to import
 

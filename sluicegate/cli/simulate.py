@@ -11,7 +11,7 @@ from rich.markup import escape
 from sluicegate.cli import options
 from sluicegate.cli.progress import progress
 from sluicegate.cli.screen import console, write_json
-from sluicegate.comparison import compare
+from sluicegate.comparison import until_interrupted
 from sluicegate.errors import SluiceError, UsageError
 from sluicegate.report.tables import record_rows
 from sluicegate.report.terminal import terminal_table
@@ -83,7 +83,9 @@ def simulate(
         (where,) = options.worlds([world] if world else None, chosen, settings)
         if decisions is not None:
             where = where.logged(decisions)
-        comparison = compare(chosen, world=where, threads=threads, watch=watch, fresh=fresh)
+        comparison = until_interrupted(
+            chosen, world=where, threads=threads, watch=watch, fresh=fresh
+        )
     (record,), (judged,) = comparison.records, comparison.worlds
     screen = console()
     screen.print(f"[bold]{escape(record.discipline)}[/]")

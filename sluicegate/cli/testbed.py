@@ -12,7 +12,7 @@ from rich.markup import escape
 from sluicegate.cli import options
 from sluicegate.cli.progress import progress
 from sluicegate.cli.screen import console, write_json
-from sluicegate.comparison import compare
+from sluicegate.comparison import until_interrupted
 from sluicegate.errors import SluiceError
 from sluicegate.report.tables import record_rows
 from sluicegate.report.terminal import terminal_table
@@ -70,7 +70,7 @@ def testbed(
         )
     with progress(1) as watch:
         (world,) = options.worlds(["gate"], chosen, settings)
-        comparison = compare(chosen, world=world, watch=watch)
+        comparison = until_interrupted(chosen, world=world, watch=watch)
     (record,) = comparison.records
     assert isinstance(record, GateRecord)
     _print(record, world.in_short(chosen), shown)

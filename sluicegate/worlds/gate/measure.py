@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sluicegate import _engine, store
-from sluicegate.errors import InterruptError
+from sluicegate.errors import NOTHING_FINISHED, InterruptError
 from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.testbed.job import Outcome
 from sluicegate.testbed.run import run as run_job
@@ -87,7 +87,7 @@ def measure(
         late.append(_lateness(outcome, links).select(own, pl.all()))
         machines.append(_machine(outcome, links))
     if not replications:
-        raise InterruptError("interrupted before anything was finished")
+        raise InterruptError(NOTHING_FINISHED)
     described = {
         "world": "gate",
         "version": version("sluicegate"),

@@ -15,7 +15,7 @@ from typing import cast
 import polars as pl
 
 from sluicegate import _engine, store
-from sluicegate.errors import InterruptError, SluiceError
+from sluicegate.errors import NOTHING_FINISHED, InterruptError, SluiceError
 from sluicegate.estimate import Measure
 from sluicegate.lab import kernel
 from sluicegate.lab.testbed import LabTestbed
@@ -151,7 +151,7 @@ def measure(
 
     runs = _in_order(run, len(layers), threads or os.cpu_count() or 1, watch)
     if not runs:
-        raise InterruptError("interrupted before anything was finished")
+        raise InterruptError(NOTHING_FINISHED)
     found = network_record(
         scenario,
         # they have the attributes of the engine's

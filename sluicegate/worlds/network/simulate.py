@@ -9,7 +9,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from sluicegate import _engine, apart, store
-from sluicegate.errors import InterruptError, SluiceError
+from sluicegate.errors import NOTHING_FINISHED, InterruptError, SluiceError
 from sluicegate.registry import PythonAqm
 from sluicegate.scenario import Discipline, NetworkScenario, opened
 from sluicegate.threads import check_threads
@@ -104,7 +104,7 @@ def _run(
     else:
         outcome = _engine.simulate_network(*handles, threads, report)
     if not outcome:
-        raise InterruptError("interrupted before anything was finished")
+        raise InterruptError(NOTHING_FINISHED)
     return record(scenario, outcome, identity=identity, discipline=discipline.name, run=run)
 
 

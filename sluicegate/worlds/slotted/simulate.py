@@ -12,7 +12,7 @@ import polars as pl
 
 from sluicegate import _engine, apart, store
 from sluicegate.counts import QueueCounts, shares
-from sluicegate.errors import InterruptError, SluiceError
+from sluicegate.errors import NOTHING_FINISHED, InterruptError, SluiceError
 from sluicegate.estimate import jackknifed, of_each, unit_correlation
 from sluicegate.measures import QUEUE
 from sluicegate.registry import PythonAqm
@@ -118,7 +118,7 @@ def assemble(
         InterruptError: If nothing was finished.
     """
     if not outcome.units:
-        raise InterruptError("interrupted before anything was finished")
+        raise InterruptError(NOTHING_FINISHED)
     counts = QueueCounts.of([[unit.tally] for unit in outcome.units])
     total = counts.total()
     length = 1.0 if scenario.slot_s is None else scenario.slot_s
