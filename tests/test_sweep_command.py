@@ -65,6 +65,15 @@ def test_bad_tables(scenario, table, message, capsys):
     assert message in capsys.readouterr().err
 
 
+def test_rows_that_are_not_shown_are_said_with_the_command_that_has_them(scenario, capsys):
+    words = ["--vary", "seed=1", "--vary", "queue.limit=1..25", "--slots", "1e3", "--no-report"]
+    assert main(["sweep", scenario, *words, "--workers", "1", "--out", "many"]) == 0
+    told = "and 10 more rows: sluice results many --csv FILE\n"
+    assert told in capsys.readouterr().out
+    assert main(["results", "many"]) == 0
+    assert told in capsys.readouterr().out
+
+
 def test_bad_words(scenario, capsys):
     assert main(["sweep", scenario, "--vary", "seed"]) == 2
     assert main(["sweep", scenario, "--shard", "1of2"]) == 2

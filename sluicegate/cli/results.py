@@ -153,7 +153,7 @@ def results(
         frame = found.query(sql)
         header, rows = frame.columns, [list(map(_cell, row)) for row in frame.iter_rows()]
         console().print(terminal_table(header, rows[:_MOST_ROWS]))
-        _say_more(len(rows))
+        _say_more(len(rows), found)
     else:
         chosen = options.conditions(where)
         picture = Picture(figure, y, x, colour, width, xlabel, ylabel, xscale, yscale)
@@ -186,7 +186,7 @@ def show(
     columns = dict.fromkeys([*(measures or found.key_measures(means)), *picture.measures])
     header, rows = mean_rows(found, means, list(columns))
     screen.print(terminal_table(header, rows[:_MOST_ROWS]))
-    _say_more(len(rows))
+    _say_more(len(rows), found)
     done = found.query("SELECT count(*) FROM runs").item()
     said = progress_text(done, found.about["runs"], None)
     if where:
@@ -197,9 +197,10 @@ def show(
     return header, rows
 
 
-def _say_more(rows: int) -> None:
+def _say_more(rows: int, found: Sweep) -> None:
     if rows > _MOST_ROWS:
-        console().print(f"and {rows - _MOST_ROWS:,} more rows: see --csv and --latex")
+        how = f"sluice results {found.folder.path} --csv FILE"
+        console().print(escape(f"and {rows - _MOST_ROWS:,} more rows: {how}"), soft_wrap=True)
 
 
 def _cell(value: object) -> str:
