@@ -415,8 +415,19 @@ def content(folder):
 @pytest.mark.parametrize(
     ("change", "vary", "message"),
     [
-        (lambda about: None, {"seed": [1, 2, 3]}, r"another sweep: points = 2, here 3"),
-        (lambda about: None, {"seed": [1, 3]}, "another sweep, with other values"),
+        (
+            lambda about: None,
+            {"seed": [1, 2, 3]},
+            r"another sweep: seed = 1..2, here 1..3 \(runs of both are not made again: the store "
+            r"has them\); choose another folder with --out \(in Python: out\)",
+        ),
+        (lambda about: None, {"seed": [1, 3]}, "another sweep: seed = 1..2, here 1, 3 "),
+        (
+            lambda about: about.update(disciplines=["RED"]),
+            {"seed": [1, 2, 3]},
+            r"sweep: disciplines = \['RED'\], here \['drop_tail', 'RED'\]",
+        ),
+        (lambda about: about.update(worlds={}), {"seed": [1, 2]}, "sweep, with other worlds; "),
         (lambda about: None, {"slots": [1000, 2000]}, r"another sweep: paths = \['seed'\]"),
         (
             lambda about: about.update(format=0),

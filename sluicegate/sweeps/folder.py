@@ -26,6 +26,7 @@ import polars as pl
 from sluicegate.errors import SluiceError
 from sluicegate.files import UNFINISHED, make_folder, write_whole
 from sluicegate.seal import SLOT, DamagedError, check, is_sealed, sealed
+from sluicegate.sweeps.words import values_text
 
 _RUNS = "runs"
 # version of what is written into a results folder; a change needs a new number
@@ -43,6 +44,7 @@ _SEAL = "seal"
 # and there, that of which sweep the file is
 _OF = "of"
 _DAMAGED = ".damaged"
+_ANOTHER = "choose another folder with --out (in Python: out)"
 
 
 class Folder:
@@ -129,8 +131,14 @@ class Folder:
         self._mark = _mark(found)
         return found
 
-    def check(self, about: Mapping[str, Any]) -> None:
+    def check(
+        self, about: Mapping[str, Any], varied: Mapping[str, Sequence[Any]] | None = None
+    ) -> None:
         """Refuse the folder of anything but this sweep, or of nothing yet; nothing is changed.
+
+        Args:
+            about: What this sweep is.
+            varied: The values of what varies in it, for the message.
 
         Raises:
             SluiceError: If it has other files, or results of another sweep or version.
@@ -139,7 +147,7 @@ class Folder:
         if self._has_nothing():
             return
         if self.read(self.about_name) is None:
-            raise SluiceError(f"{self.path} has other files: choose another folder with --out")
+            raise SluiceError(f"{self.path} has other files: {_ANOTHER}")
         try:
             known = self.about()
         except DamagedError:
@@ -151,10 +159,22 @@ class Folder:
         # the first difference is reported; the build is last: it differs with the world, too
         for name in ("format", "sluicegate", *(each for each in about if each != "build"), "build"):
             if known.get(name) != about[name]:
-                raise SluiceError(
-                    f"{self.path} {_difference(self.what, name, known, about)}; choose another "
-                    "folder with --out"
-                )
+                told = name in ("points", "values") and self._other_values(varied or {})
+                told = told or _difference(self.what, name, known, about)
+                raise SluiceError(f"{self.path} {told}; {_ANOTHER}")
+
+    def _other_values(self, varied: Mapping[str, Sequence[Any]]) -> str:
+        """What varies with other values in the results here, in words; empty if they do not say."""
+        for path, here in varied.items():
+            with suppress(SluiceError):
+                there = dict.fromkeys(row[path] for row in self.rows([path]))
+                if there and set(there) != set(here):
+                    told = f"{path} = {values_text(path, there)}, here {values_text(path, here)}"
+                    return (
+                        f"has results of another {self.what}: {told} (runs of both are not made "
+                        "again: the store has them)"
+                    )
+        return ""
 
     def claim(self, about: Mapping[str, Any]) -> None:
         """Make it the folder of a sweep; it may already be that of the same one.
@@ -292,8 +312,8 @@ def _difference(of: str, name: str, known: Mapping[str, Any], about: Mapping[str
         return f"has results of another version of {what}: {known.get(name)}, here {about[name]}"
     if name in _TOLD:
         return f"has results of another {of}: {name} = {known.get(name)}, here {about[name]}"
-    what = "other values" if name == "values" else f"another {name}"
-    return f"has results of another {of}, with {what}"
+    what = "other" if name.endswith("s") else "another"
+    return f"has results of another {of}, with {what} {name}"
 
 
 class Writer:

@@ -270,6 +270,13 @@ class Plan:
         kinds |= measure_columns(self.scenario.classes())
         return kinds | {"notes": pl.String}
 
+    def varied(self) -> dict[str, list[Any]]:
+        """The values of what varies, each once, in order."""
+        return {
+            path: list(dict.fromkeys(_cell(point[path]) for point in self.points))
+            for path in self.paths
+        }
+
     def about(self) -> dict[str, Any]:
         """What the results folder says of the sweep, as types that JSON has."""
         told = {
@@ -279,10 +286,10 @@ class Plan:
             "method": self.method,
             "paths": list(self.paths),
             "units": {path: self.unit(path) for path in self.paths},
-            "points": len(self.points),
-            "runs": self.size,
             "disciplines": [each.name for each in self.scenario.disciplines],
             "worlds": {each.name: repr(each) for each in self.worlds},
+            "points": len(self.points),
+            "runs": self.size,
             "scenario": [base.described(each) for base in self.bases for each in base.disciplines],
         }
         values = [[_cell(value) for value in point.values()] for point in self.points]

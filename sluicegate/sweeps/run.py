@@ -106,7 +106,7 @@ def sweep(
     tasks = plan.tasks()
     plan.check(tasks)
     about = plan.about()
-    folder.check(about)
+    folder.check(about, plan.varied())
     folder.repair()
     done = folder.done()
     mine = tasks[number - 1 :: of]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sluicegate.registry import aqms
@@ -11,6 +11,8 @@ from sluicegate.sweeps.derived import DERIVED
 
 # units at the end of a field's name, which words leave out
 _ENDS = ("_bps", "_bytes", "_s")
+# values that a message lists
+_MOST_TOLD = 12
 
 
 def path_words(path: str, about: Mapping[str, Any]) -> tuple[str, str]:
@@ -56,6 +58,18 @@ def path_factor(path: str) -> float:
 def path_value(path: str, value: Any) -> str:
     """A stored value of what varies, as it is shown."""
     return value_text(path_factor(path) * value if path in DERIVED else value)
+
+
+def values_text(path: str, values: Iterable[Any]) -> str:
+    """Several stored values of what varies, in short: `1..5`, or `10, 20, 50 ms`."""
+    found = list(values)
+    whole = all(type(value) is int for value in found)
+    if whole and len(found) > 1 and set(found) == set(range(min(found), max(found) + 1)):
+        return f"{min(found)}..{max(found)}"
+    texts = [path_value(path, value) for value in found]
+    if len(texts) > _MOST_TOLD:
+        texts = [*texts[: _MOST_TOLD - 1], f"... ({len(texts)} values)"]
+    return ", ".join(texts) + (f" {DERIVED[path].shown[0]}" if path in DERIVED else "")
 
 
 def path_is(path: str, value: Any, about: Mapping[str, Any]) -> str:
