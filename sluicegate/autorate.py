@@ -18,7 +18,8 @@ from os import PathLike
 import polars as pl
 
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import Discipline, NetworkScenario, opened
+from sluicegate.scenario import NetworkScenario, opened
+from sluicegate.scenario.choice import Choice
 from sluicegate.worlds.network.record import NetworkRecord
 from sluicegate.worlds.network.session import NetworkObservation, NetworkSession, PortState
 
@@ -174,7 +175,7 @@ def autorate(
     *,
     shaper: str,
     bottleneck: str,
-    discipline: Discipline | None = None,
+    discipline: Choice = None,
 ) -> Followed:
     """Run a scenario whose shaper follows its link.
 
@@ -187,7 +188,7 @@ def autorate(
         rates: Bounds of the shaper's rate.
         shaper: Name of its link, `left -> right`.
         bottleneck: Name of the link behind it.
-        discipline: Which is compared; the scenario's only one if None.
+        discipline: Which is compared, itself or by its name or place; the only one if None.
 
     Raises:
         SluiceError: If a link is not there or has no queue, if both are the same, if there are

@@ -5,24 +5,25 @@ from __future__ import annotations
 from os import PathLike, fspath
 from typing import overload
 
-from sluicegate.scenario import Discipline, NetworkScenario, Scenario, load
+from sluicegate.scenario import NetworkScenario, Scenario, load
+from sluicegate.scenario.choice import Choice
 from sluicegate.worlds.network.session import NetworkSession
 from sluicegate.worlds.slotted.session import SlottedSession
 
 
 @overload
-def session(scenario: Scenario, discipline: Discipline | None = None) -> SlottedSession: ...
+def session(scenario: Scenario, discipline: Choice = None) -> SlottedSession: ...
 @overload
-def session(scenario: NetworkScenario, discipline: Discipline | None = None) -> NetworkSession: ...
+def session(scenario: NetworkScenario, discipline: Choice = None) -> NetworkSession: ...
 @overload
 def session(
-    scenario: str | PathLike[str], discipline: Discipline | None = None
+    scenario: str | PathLike[str], discipline: Choice = None
 ) -> SlottedSession | NetworkSession: ...
 
 
 def session(
     scenario: Scenario | NetworkScenario | str | PathLike[str],
-    discipline: Discipline | None = None,
+    discipline: Choice = None,
 ) -> SlottedSession | NetworkSession:
     """Start a run of one discipline that is advanced in parts.
 
@@ -30,7 +31,7 @@ def session(
 
     Args:
         scenario: What to run, or the path of its file; its kind decides the world.
-        discipline: Which discipline; the scenario's only one if None.
+        discipline: Which discipline, itself or by its name or place; the only one if None.
 
     Raises:
         SluiceError: If the scenario has several disciplines and none is named, or cannot be run.

@@ -98,8 +98,17 @@ def test_disciplines_of_one_seed_see_the_same_arrivals_and_services():
 
 
 def test_one_of_several_disciplines_must_be_named():
-    with pytest.raises(sg.SluiceError, match=r"^the scenario has several disciplines; name one"):
-        sg.simulate(scenario(RED, {"aqm": "drop_tail"}))
+    several = scenario(RED, {"aqm": "drop_tail"})
+    with pytest.raises(sg.SluiceError, match=r"several disciplines; name one of .*, drop_tail, or"):
+        sg.simulate(several)
+    itself = sg.simulate(several, several.disciplines[1])
+    same(itself, sg.simulate(several, "drop_tail"))
+    same(itself, sg.simulate(several, 1))
+    assert sg.chain.solve(several, "drop_tail").record.discipline == "drop_tail"
+    for wrong, hint in (("Drop_tail", "did you mean drop_tail[?] there are "), (2, "there are ")):
+        message = f"^discipline = {wrong!r} must be one of the scenario, .*; {hint}"
+        with pytest.raises(sg.SluiceError, match=message):
+            sg.simulate(several, wrong)
 
 
 # --- the queue without AQM against its closed form

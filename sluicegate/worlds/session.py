@@ -112,20 +112,6 @@ def _only(values: NDArray[np.float64]) -> float | None:
     return float(values[0])
 
 
-def chosen(scenario: AnyScenario, discipline: Discipline | None) -> Discipline:
-    """The discipline of a session: the scenario's only one if none is named.
-
-    Raises:
-        SluiceError: If it has several.
-    """
-    if discipline is not None:
-        return discipline
-    if len(scenario.disciplines) != 1:
-        names = ", ".join(each.name for each in scenario.disciplines)
-        raise SluiceError(f"the scenario has several disciplines; name one of {names}")
-    return scenario.disciplines[0]
-
-
 def target(now: float, *, to: float | None, by: float | None, names: tuple[str, str]) -> float:
     """The time to advance to, of which one of two ways of saying it must be given.
 

@@ -27,19 +27,6 @@ _DIGITS = 12.0
 _LEAST = 10.0**-_DIGITS
 
 
-def only(scenario: Scenario, discipline: Discipline | None) -> Discipline:
-    """The discipline that is meant: the given one, or the scenario's only one.
-
-    Raises:
-        SluiceError: If none is given and the scenario has several.
-    """
-    if discipline is not None:
-        return discipline
-    if len(scenario.disciplines) != 1:
-        raise SluiceError("the scenario has several disciplines; name one")
-    return scenario.disciplines[0]
-
-
 def build(
     scenario: Scenario, discipline: Discipline, grid: float | NDArray[np.float64]
 ) -> _engine.Chain:

@@ -9,7 +9,7 @@ import polars as pl
 
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, Scenario
-from sluicegate.worlds.chain.build import only
+from sluicegate.scenario.choice import Choice, choose
 from sluicegate.worlds.chain.parameters import Parameter
 from sluicegate.worlds.chain.sensitivity import sensitivity
 from sluicegate.worlds.chain.steady import Method
@@ -39,7 +39,7 @@ class Calibration:
 
 def solve_for(
     scenario: Scenario,
-    discipline: Discipline | None = None,
+    discipline: Choice = None,
     *,
     parameter: str,
     measure: str,
@@ -52,7 +52,7 @@ def solve_for(
 
     Args:
         scenario: As for `solve`; its value of the parameter is where the search starts.
-        discipline: Which discipline; the scenario's only one if None.
+        discipline: Which discipline, itself or by its name or place; the only one if None.
         parameter: As for `sensitivity`.
         measure: A measure that has a derivative, as `loss_ratio`.
         target: What it is to be, in the measure's unit.
@@ -65,7 +65,7 @@ def solve_for(
     """
     if not (math.isfinite(target) and tolerance > 0):
         raise SluiceError(f"target = {target} must be finite, and tolerance = {tolerance} above 0")
-    chosen = only(scenario, discipline)
+    chosen = choose(scenario, discipline)
     steps: list[dict[str, float]] = []
     while len(steps) < _MOST_STEPS:
         at = Parameter(scenario, chosen, parameter)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure
 from sluicegate.record import Record
-from sluicegate.scenario import Discipline, Scenario
+from sluicegate.scenario import Scenario
+from sluicegate.scenario.choice import Choice
 from sluicegate.worlds.chain.build import identity
 from sluicegate.worlds.chain.steady import Solution, solve
 
@@ -31,7 +32,7 @@ _FINEST = 1000
 
 def extrapolate(
     scenario: Scenario,
-    discipline: Discipline | None = None,
+    discipline: Choice = None,
     *,
     grid: float = 0.25,
     tolerance: float = 1e-3,
@@ -51,7 +52,7 @@ def extrapolate(
 
     Args:
         scenario: What to solve.
-        discipline: Which discipline; the scenario's only one if None.
+        discipline: Which discipline, itself or by its name or place; the only one if None.
         grid: The third grid has as many levels as one with this step has, packets.
         tolerance: Half width over value that is small enough.
         on_progress: Called now and then, as by `solve`: how far the grid at hand is.

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from sluicegate import _engine
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import Discipline, Scenario
-from sluicegate.worlds.chain.build import build, only, whole
+from sluicegate.scenario import Scenario
+from sluicegate.scenario.choice import Choice, choose
+from sluicegate.worlds.chain.build import build, whole
 from sluicegate.worlds.chain.steady import Method
 
 FloatArray = NDArray[np.float64]
@@ -52,7 +53,7 @@ class Losses:
 
 def losses(
     scenario: Scenario,
-    discipline: Discipline | None = None,
+    discipline: Choice = None,
     *,
     lag: int = 10,
     grid: float = 0.25,
@@ -62,7 +63,7 @@ def losses(
 
     Args:
         scenario: As for `solve`.
-        discipline: Which discipline; the scenario's only one if None.
+        discipline: Which discipline, itself or by its name or place; the only one if None.
         lag: Arrivals after a loss that are looked at.
         grid: Step of the average's grid, packets.
         method: As for `solve`. The iterative method tells nothing of losses rarer than its error.
@@ -70,7 +71,7 @@ def losses(
     Raises:
         SluiceError: As `solve`; if `lag` is below 1; or if losses are too rare for the method.
     """
-    chain = build(scenario, only(scenario, discipline), grid)
+    chain = build(scenario, choose(scenario, discipline), grid)
     try:
         found = _engine.chain_losses(chain, method, whole("lag", lag, least=1))
     except ValueError as error:

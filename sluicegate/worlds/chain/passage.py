@@ -8,8 +8,9 @@ import numpy as np
 
 from sluicegate import _engine
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import Discipline, Scenario
-from sluicegate.worlds.chain.build import build, build_start, only, whole
+from sluicegate.scenario import Scenario
+from sluicegate.scenario.choice import Choice, choose
+from sluicegate.worlds.chain.build import build, build_start, whole
 from sluicegate.worlds.chain.steady import Method
 
 
@@ -36,7 +37,7 @@ class Passage:
 
 def first_passage(
     scenario: Scenario,
-    discipline: Discipline | None = None,
+    discipline: Choice = None,
     *,
     queue_below: int | None = None,
     queue_at_least: int | None = None,
@@ -54,7 +55,7 @@ def first_passage(
 
     Args:
         scenario: As for `solve`.
-        discipline: Which discipline; the scenario's only one if None.
+        discipline: Which discipline, itself or by its name or place; the only one if None.
         queue_below: Until fewer packets wait.
         queue_at_least: Until as many packets wait.
         average_below: Until the average is below, packets.
@@ -79,7 +80,7 @@ def first_passage(
         raise SluiceError(
             "give queue_below, queue_at_least, average_below or average_at_least: until when"
         )
-    chosen = only(scenario, discipline)
+    chosen = choose(scenario, discipline)
     chain = build(scenario, chosen, grid)
     before = build_start(start, chosen, grid, start_queue, start_average)
     packets = whole("start_queue", start_queue)

@@ -12,8 +12,9 @@ from sluicegate import _engine
 from sluicegate.counts import QueueCounts
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure, jackknifed
-from sluicegate.scenario import Discipline, Scenario
-from sluicegate.worlds.chain.build import build, only
+from sluicegate.scenario import Scenario
+from sluicegate.scenario.choice import Choice, choose
+from sluicegate.worlds.chain.build import build
 from sluicegate.worlds.chain.parameters import STEPS, Parameter
 from sluicegate.worlds.chain.steady import Method
 
@@ -65,7 +66,7 @@ class Sensitivity:
 
 def sensitivity(
     scenario: Scenario,
-    discipline: Discipline | None = None,
+    discipline: Choice = None,
     *parameters: str,
     grid: float = 0.25,
     method: Method = "auto",
@@ -86,7 +87,7 @@ def sensitivity(
 
     Args:
         scenario: As for `solve`.
-        discipline: Which discipline; the scenario's only one if None.
+        discipline: Which discipline, itself or by its name or place; the only one if None.
         parameters: `rate` and `a` of the arrivals, `mu` of the service, and numbers of the AQM by
             their names (`w`, `min_th`, `max_th`, `max_p`, `gamma`, ...).
         grid: Step of the average's grid, packets.
@@ -97,7 +98,7 @@ def sensitivity(
             steps on a grid (LPF/ODA's `low_queue` and `min_th`); where values beside the parameter
             are out of range; for a weight at which the average never moves.
     """
-    chosen = only(scenario, discipline)
+    chosen = choose(scenario, discipline)
     if not parameters:
         raise SluiceError("name at least one parameter, such as rate, mu, w or min_th")
     wanted = [Parameter(scenario, chosen, name) for name in parameters]

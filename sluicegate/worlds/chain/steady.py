@@ -14,7 +14,8 @@ from sluicegate.errors import SluiceError
 from sluicegate.estimate import jackknifed
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline, Scenario
-from sluicegate.worlds.chain.build import build, describe_chain, identity, only, progress
+from sluicegate.scenario.choice import Choice, choose
+from sluicegate.worlds.chain.build import build, describe_chain, identity, progress
 
 if TYPE_CHECKING:
     from sluicegate.worlds.world import Progress
@@ -130,7 +131,7 @@ def _quantile(distribution: FloatArray, tail: float) -> int:
 
 def solve(
     scenario: Scenario,
-    discipline: Discipline | None = None,
+    discipline: Choice = None,
     *,
     grid: float | FloatArray = 0.25,
     method: Method = "auto",
@@ -146,7 +147,7 @@ def solve(
 
     Args:
         scenario: What to solve; its slots, replications and seed have no meaning here.
-        discipline: Which discipline; the scenario's only one if None.
+        discipline: Which discipline, itself or by its name or place; the only one if None.
         grid: Step of the average's grid, packets; or the averages on it, rising from 0 to the
             limit or beyond.
         method: `direct` (elimination without a subtraction: every probability to full relative
@@ -160,7 +161,7 @@ def solve(
             than there is, if the scenario has several disciplines and none is named, or if
             `front_times` is asked of a queue that does not drop from the front.
     """
-    chosen = only(scenario, discipline)
+    chosen = choose(scenario, discipline)
     victim = chosen.victim or scenario.queue.victim
     if front_times and victim != "front":
         raise SluiceError(f"front_times: the queue's victim must be front, not {victim}")

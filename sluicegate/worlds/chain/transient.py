@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from sluicegate import _engine
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import Discipline, Scenario
-from sluicegate.worlds.chain.build import build, build_start, only, whole
+from sluicegate.scenario import Scenario
+from sluicegate.scenario.choice import Choice, choose
+from sluicegate.worlds.chain.build import build, build_start, whole
 from sluicegate.worlds.chain.steady import Method
 
 FloatArray = NDArray[np.float64]
@@ -54,7 +55,7 @@ class Transient:
 
 def transient(
     scenario: Scenario,
-    discipline: Discipline | None = None,
+    discipline: Choice = None,
     *,
     slots: Sequence[int],
     start_queue: int = 0,
@@ -68,7 +69,7 @@ def transient(
 
     Args:
         scenario: As for `solve`.
-        discipline: Which discipline; the scenario's only one if None.
+        discipline: Which discipline, itself or by its name or place; the only one if None.
         slots: When to look: slots since the start, rising.
         start_queue: Packets that wait at the start (one more is in service, unless it is 0).
         start_average: The average at the start, packets. The source starts in its own steady
@@ -90,7 +91,7 @@ def transient(
         )
     if not 0 < tolerance < 1:
         raise SluiceError(f"tolerance = {tolerance} must lie between 0 and 1")
-    chosen = only(scenario, discipline)
+    chosen = choose(scenario, discipline)
     chain = build(scenario, chosen, grid)
     before = build_start(start, chosen, grid, start_queue, start_average)
     packets = whole("start_queue", start_queue)

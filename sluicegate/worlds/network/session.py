@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sluicegate import _engine
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, NetworkScenario, Queue, opened
+from sluicegate.scenario.choice import Choice, choose
 from sluicegate.worlds.network.assemble import record
 from sluicegate.worlds.network.record import NetworkRecord
 from sluicegate.worlds.network.simulate import describe, identity
@@ -20,7 +21,6 @@ from sluicegate.worlds.session import (
     QueueState,
     Session,
     check_retuned,
-    chosen,
     described,
     target,
     whole,
@@ -129,20 +129,20 @@ class NetworkSession(Session[NetworkScenario]):
     def __init__(
         self,
         scenario: NetworkScenario | str | PathLike[str],
-        discipline: Discipline | None = None,
+        discipline: Choice = None,
     ) -> None:
         """Start at time 0.
 
         Args:
             scenario: What to run, or the path of its file.
-            discipline: Which discipline; the scenario's only one if None.
+            discipline: Which discipline, itself or by its name or place; the only one if None.
 
         Raises:
             SluiceError: If the scenario has several disciplines and none is named, or if flows have
                 no route.
         """
         opened_scenario = opened(scenario, NetworkScenario).replace(replications=1)
-        super().__init__(opened_scenario, chosen(opened_scenario, discipline), _AtWork)
+        super().__init__(opened_scenario, choose(opened_scenario, discipline), _AtWork)
 
     @property
     def now_s(self) -> float:

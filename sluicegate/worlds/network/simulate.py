@@ -12,6 +12,7 @@ from sluicegate import _engine, apart, store
 from sluicegate.errors import NOTHING_FINISHED, InterruptError, SluiceError
 from sluicegate.registry import PythonAqm
 from sluicegate.scenario import Discipline, NetworkScenario, opened
+from sluicegate.scenario.choice import Choice, choose
 from sluicegate.threads import check_threads
 from sluicegate.worlds.network.assemble import record
 from sluicegate.worlds.network.record import NetworkRecord
@@ -21,7 +22,7 @@ Watch = Callable[[float, float], None]
 
 def simulate(
     scenario: NetworkScenario | str | PathLike[str],
-    discipline: Discipline | None = None,
+    discipline: Choice = None,
     *,
     threads: int | None = None,
     watch: Watch | None = None,
@@ -37,7 +38,7 @@ def simulate(
 
     Args:
         scenario: What to run, or the path of its file.
-        discipline: Which discipline; the scenario's only one if None.
+        discipline: Which discipline, itself or by its name or place; the only one if None.
         threads: Threads to use; all cores if None.
         watch: Called now and then with the seconds simulated and the seconds in all.
         fresh: Run again even if the store has the run.
@@ -58,10 +59,7 @@ def simulate(
     """
     check_threads(threads)
     scenario = opened(scenario, NetworkScenario)
-    if discipline is None:
-        if len(scenario.disciplines) != 1:
-            raise SluiceError("the scenario has several disciplines; name one or use compare()")
-        discipline = scenario.disciplines[0]
+    discipline = choose(scenario, discipline)
     if packets is not None and decisions is not None:
         raise SluiceError("a run writes its packets or a decision log, not both")
     for file, what in ((packets, "packet file"), (decisions, "decision log")):

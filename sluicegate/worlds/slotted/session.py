@@ -9,11 +9,11 @@ from typing import Any
 from sluicegate import _engine
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, Queue, Scenario, opened
+from sluicegate.scenario.choice import Choice, choose
 from sluicegate.worlds.session import (
     QueueState,
     Session,
     check_retuned,
-    chosen,
     described,
     target,
 )
@@ -61,20 +61,18 @@ class SlottedSession(Session[Scenario]):
         discipline: Which discipline.
     """
 
-    def __init__(
-        self, scenario: Scenario | str | PathLike[str], discipline: Discipline | None = None
-    ) -> None:
+    def __init__(self, scenario: Scenario | str | PathLike[str], discipline: Choice = None) -> None:
         """Start before the first slot.
 
         Args:
             scenario: What to run, or the path of its file.
-            discipline: Which discipline; the scenario's only one if None.
+            discipline: Which discipline, itself or by its name or place; the only one if None.
 
         Raises:
             SluiceError: If the scenario has several disciplines and none is named.
         """
         opened_scenario = opened(scenario, Scenario).replace(replications=1)
-        super().__init__(opened_scenario, chosen(opened_scenario, discipline), _AtWork)
+        super().__init__(opened_scenario, choose(opened_scenario, discipline), _AtWork)
 
     @property
     def now(self) -> int:

@@ -17,6 +17,7 @@ from sluicegate.estimate import jackknifed, of_each, unit_correlation
 from sluicegate.measures import QUEUE
 from sluicegate.registry import PythonAqm
 from sluicegate.scenario import Discipline, ReplayArrivals, Scenario, opened
+from sluicegate.scenario.choice import Choice, choose
 from sluicegate.threads import check_threads
 from sluicegate.worlds.slotted.record import SlottedRecord
 
@@ -27,7 +28,7 @@ _CORRELATED = 0.3
 
 def simulate(
     scenario: Scenario | str | PathLike[str],
-    discipline: Discipline | None = None,
+    discipline: Choice = None,
     *,
     threads: int | None = None,
     watch: Watch | None = None,
@@ -42,7 +43,7 @@ def simulate(
 
     Args:
         scenario: What to run, or the path of its file.
-        discipline: Which discipline; the scenario's only one if None.
+        discipline: Which discipline, itself or by its name or place; the only one if None.
         threads: Threads to use; all cores if None.
         watch: Called now and then with the slots done and the slots in all.
         fresh: Run again even if the store has the run.
@@ -59,10 +60,7 @@ def simulate(
     """
     check_threads(threads)
     scenario = opened(scenario, Scenario)
-    if discipline is None:
-        if len(scenario.disciplines) != 1:
-            raise SluiceError("the scenario has several disciplines; name one or use compare()")
-        discipline = scenario.disciplines[0]
+    discipline = choose(scenario, discipline)
     if decisions is not None and scenario.runs != 1:
         raise SluiceError(f"replications = {scenario.runs} must be 1: a decision log has one")
     run = describe(scenario, discipline)
