@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,10 +11,11 @@ from matplotlib.ticker import NullFormatter
 from sluicegate.advice import Advice, Question, advise, rows, words
 from sluicegate.advice.lines import lines
 from sluicegate.advice.plots import change_figure, costs_figure
+from sluicegate.advice.reasons import reasons
 from sluicegate.advice.runs import MEASURES, Runs
 from sluicegate.advice.score import COSTS, over_scenarios
 from sluicegate.advice.search import JUDGED
-from sluicegate.advice.settings import Setting, baseline, left_out, settings
+from sluicegate.advice.settings import FAMILIES, Setting, baseline, left_out, settings
 from sluicegate.cli import main
 from sluicegate.errors import SluiceError
 
@@ -230,3 +232,83 @@ def test_a_bar_that_is_cut_shows_the_shares_of_its_parts():
     assert widths == pytest.approx([most * part / last.sum() for part in last])
     (told,) = (text for text in ax.texts if "→" in text.get_text())
     assert told.get_text() == f"{last.sum():.3g} →"
+
+
+def test_each_parameter_has_a_reason():
+    for name, family in FAMILIES.items():
+        setting = Setting(name, 0.02, family.second[1][0])
+        told = reasons(setting, LINK)
+        params = setting.discipline(LINK).params
+        assert [line.split()[0] for line in told] == ["limit", *params]
+    limit, target, interval = reasons(Setting("fq_codel", 0.0404, 1.0), LINK)
+    assert limit.startswith("limit 64: a full buffer waits 384 ms, twice 140 ms")
+    assert limit.endswith("Linux's default of 10240 packets would be 61 s here.")
+    assert "a packet takes 6 ms here" in target
+    assert interval.startswith("interval 140 ms: 1 times 140 ms, the longest round trip")
+    assert (
+        reasons(Setting("cake", 0.0, 1.0), LINK)[3]
+        == "target 7 ms: a twentieth of rtt, as tc sets it."
+    )
+
+
+def test_what_must_be_known_stands_at_the_lines():
+    link = replace(LINK, direction="upload", limit=1000)
+    told = words.device(link)
+    assert "today's 1,000 packets" in told
+    assert "--upload 1900k" in told
+    assert "overhead 32 linklayer atm" in told
+    page = constructed(link).page().html()
+    assert page.index("1900k") < page.index("sluiced run")
+
+
+def test_the_worst_scenario_and_a_longer_wait_are_told():
+    drop = baseline(LINK)
+    found = advice_of(LINK, {FQ: [1.0] * 5 + [24.0], drop: [12.0] * 6})
+    assert "Worst in 'many transfers': p99 sojourn" in words.change(found)
+    assert "p99 sojourn is longer" not in words.change(found)
+    for (setting, place, _), measured in found.runs.measured.items():
+        measured[MEASURES.index("utilization")] = 0.83 if setting == FQ and place == 5 else 1.0
+    assert "Worst in 'many transfers': link busy 100 → 83 %." in words.change(found)
+    longer = advice_of(LINK, {FQ: [1.0] * 6, drop: [2.0] * 6})
+    sojourn, lost = (MEASURES.index(name) for name in ("sojourn_p99", "loss_ratio"))
+    for (setting, *_), measured in longer.runs.measured.items():
+        measured[sojourn] *= 3 if setting == FQ else 1
+        measured[lost] = 0.0 if setting == FQ else 0.2
+    assert longer.choice == FQ
+    told = words.change(longer)
+    assert (
+        "The p99 sojourn is longer, as packets of the flows that fill the link wait; short" in told
+    )
+    assert "lost 20 → 0 %." in told
+
+
+def test_a_buffer_that_drains_slowly_against_the_run_is_told():
+    assert "takes 6 s to drain, and a run lasts 10 s" in words.change(
+        constructed(replace(LINK, limit=1000))
+    )
+    assert "to drain" not in words.change(constructed(replace(LINK, limit=50)))
+    assert "to drain" not in words.change(constructed())
+
+
+def test_the_picture_has_a_title_and_few_labels():
+    found = constructed(replace(LINK, limit=1000))
+    for (_setting, place, _seed), measured in found.runs.measured.items():
+        measured[MEASURES.index("completion_mean")] *= 10.0 ** (0.4 * place)
+    figure = change_figure([found])
+    (legend,) = figure.legends
+    assert legend.get_title().get_text() == (
+        f"Link, 2 Mbit/s: drop_tail, 1,000 packets → {FQ.name}"
+    )
+    figure.draw_without_rendering()
+    axis = figure.axes[1].xaxis
+    low, high = axis.get_view_interval()
+    ticks = [each for each in axis.get_major_ticks() if low <= each.get_loc() <= high]
+    boxes = [each.label1.get_window_extent() for each in ticks]
+    assert len(boxes) > 2
+    assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
+
+
+def test_upload_beside_rate_is_refused_by_name(capsys):
+    words = ["advise", "--rate", "2M", "--upload", "2M", "--rtt", "20ms", "--flows", "1"]
+    assert main(words) == 2
+    assert "give --rate or --upload, not both" in capsys.readouterr().err

@@ -9,6 +9,7 @@ from sluicegate.advice.advice import Advice
 from sluicegate.advice.lines import lines
 from sluicegate.advice.of_capture import Recorded
 from sluicegate.advice.plots import change_figure, costs_figure, scenarios_figure
+from sluicegate.advice.reasons import reasons
 from sluicegate.advice.replay import HEADER as REPLAY_HEADER
 from sluicegate.advice.replay import NOTE as REPLAY_NOTE
 from sluicegate.report.page import Page
@@ -34,7 +35,6 @@ def advice_page(
     for advice in advices:
         _heading(page, advices, advice)
         _lines(page, advice)
-    page.text(words.DEVICE)
     page.section("Why")
     for advice in advices:
         _heading(page, advices, advice)
@@ -98,6 +98,7 @@ def _of_link(title: str, advice: Advice) -> str:
 
 
 def _lines(page: Page, advice: Advice) -> None:
+    page.text(words.device(advice.question))
     page.text(words.PLACES[advice.question.direction])
     undo: Sequence[str] = ()
     for each in advice.worth_having:
@@ -110,6 +111,11 @@ def _lines(page: Page, advice: Advice) -> None:
             undo = found.undo
         if found.why_no_tc:
             page.text(f"No tc commands: {found.why_no_tc}.")
+        page.table(
+            ["parameter", "why"],
+            [list(line.split(": ", 1)) for line in reasons(each, advice.question)],
+            f"Why {each.name} is set so.",
+        )
     if undo:
         page.text(words.UNDO)
         page.commands(undo)

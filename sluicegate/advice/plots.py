@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
+from sluicegate.advice import words
 from sluicegate.advice.advice import Advice
 from sluicegate.advice.score import COSTS, weights
 from sluicegate.advice.search import JUDGED
@@ -22,6 +23,8 @@ _PANELS = (
     ("completion_mean", "flow time (ms)", 1e3),
     ("utilization", "link busy (%)", 1e2),
 )
+# between the shortest and the longest time of a panel
+_SPAN = 30.0
 # a bar this many times as long as the others is cut
 _CUT = 3.0
 
@@ -81,12 +84,19 @@ def change_figure(advices: Sequence[Advice]) -> Figure:
         ax.set_xlabel(name)
         if factor == 1e3:
             ax.set_xscale("log")
-            plain_ticks(ax.xaxis, (1.0, 3.0))
+            span = max(before + after) / min(before + after)
+            # over some decades, labels of 3, 30, 300 lie over their neighbours
+            plain_ticks(ax.xaxis, (1.0, 3.0) if span < _SPAN else (1.0,))
     ends = [(advice.question.direction, advice.cases[k].name) for advice, k in rows]
     axes[0].set_yticks(range(len(rows)), [": ".join(filter(None, e)) for e in ends], fontsize=9)
     axes[0].invert_yaxis()
     figure.legend(
-        *axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=2, frameon=False
+        *axes[0].get_legend_handles_labels(),
+        loc="outside upper left",
+        ncols=2,
+        frameon=False,
+        title="\n".join(map(words.change_title, advices)),
+        alignment="left",
     )
     return figure
 

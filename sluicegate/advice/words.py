@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from sluicegate.advice.advice import Advice
 from sluicegate.advice.question import Direction, Prefer, Question
 from sluicegate.advice.score import COSTS, weights
@@ -19,6 +21,10 @@ CHANGES = (
     ("loss_ratio", "lost", 1e2, "%"),
     ("utilization", "link busy", 1e2, "%"),
 )
+# what is said of a single scenario: worse by so many points of 100, or a time by so many percent
+_WORSE_SHARE, _WORSE_TIME = 2.0, 20.0
+# runs of fewer times the buffer's drain time still remember how they began
+_DRAINS = 20
 # an ACK with timestamps
 _ACK_BYTES = 52
 
@@ -58,11 +64,68 @@ def change(advice: Advice) -> str:
         f"{_figure(advice, after, measure, factor)} {unit}"
         for measure, name, factor, unit in CHANGES
     )
-    return f"Before, with {_baseline(advice)}, and after, with {after.name}: {parts}."
+    told = f"Before, with {_baseline(advice)}, and after, with {after.name}: {parts}."
+    return " ".join([told, *_longer_wait(advice), *_worst(advice), *_depends_on_length(advice)])
+
+
+def _longer_wait(advice: Advice) -> Iterator[str]:
+    """Why a setting with a longer p99 sojourn is chosen: what is better with it."""
+    before, after = advice.baseline, advice.choice
+    wait, *others = CHANGES[:3]
+    if advice.mean(after, wait[0]).value <= advice.mean(before, wait[0]).value:
+        return
+    better = [
+        f"{name} {_figure(advice, before, measure, factor)} → "
+        f"{_figure(advice, after, measure, factor)} {unit}"
+        for measure, name, factor, unit in others
+        if advice.mean(after, measure).value < advice.mean(before, measure).value
+    ]
+    if better:
+        yield (
+            "The p99 sojourn is longer, as packets of the flows that fill the link wait; short "
+            f"flows and loss decide here: {', '.join(better)}."
+        )
+
+
+def _worst(advice: Advice) -> Iterator[str]:
+    """The scenario in which a measure becomes worse by most, where the mean hides it."""
+    for measure, name, factor, unit in CHANGES:
+        before, after = (
+            [
+                factor * float(np.nanmean(advice.runs.values(setting, measure, JUDGED, place)))
+                for place in range(len(advice.cases))
+            ]
+            for setting in (advice.baseline, advice.choice)
+        )
+        is_busy = measure == "utilization"
+        worse = [
+            b - a if is_busy else a - b if unit == "%" else (a / b - 1) * 100
+            for b, a in zip(before, after, strict=True)
+        ]
+        place = int(np.nanargmax(worse))
+        if worse[place] >= (_WORSE_SHARE if unit == "%" else _WORSE_TIME):
+            yield (
+                f"Worst in '{advice.cases[place].name}': {name} {_digits(before[place])} → "
+                f"{_digits(after[place])} {unit}."
+            )
+
+
+def _depends_on_length(advice: Advice) -> Iterator[str]:
+    """A warning where today's buffer takes so long to drain that a run sees little of it."""
+    drain_s = advice.question.buffer_s
+    if drain_s is not None and advice.runs.duration_s < _DRAINS * drain_s:
+        yield (
+            f"Today's buffer takes {drain_s:.2g} s to drain, and a run lasts "
+            f"{advice.runs.duration_s:.3g} s: the figures before, loss above all, would be others "
+            "in longer runs."
+        )
 
 
 def _figure(advice: Advice, setting: Setting, measure: str, factor: float) -> str:
-    value = factor * advice.mean(setting, measure).value
+    return _digits(factor * advice.mean(setting, measure).value)
+
+
+def _digits(value: float) -> str:
     return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
 
 
@@ -188,11 +251,6 @@ NAMES = (
     "of RED's thresholds, or a full buffer (drop_tail, sfq, blue); RTT is the interval of CoDel, "
     "COBALT or CAKE in longest round trips; max_p, d1 and gamma are the AQM's own parameters."
 )
-DEVICE = (
-    "DEV is your interface. Where it has the link's rate itself, leave the shaper out (tbf, or "
-    "bandwidth of cake) and put the qdisc at the root. Where packets wait in a device behind it, "
-    "such as a modem, ask with a rate some 5 % below that of the link: else they still wait there."
-)
 # by direction, where the lines are run
 PLACES: Mapping[Direction | None, str] = {
     None: "At the router before the link:",
@@ -200,6 +258,24 @@ PLACES: Mapping[Direction | None, str] = {
     "download": "At the same router, for what arrives through DEV. A qdisc holds only what leaves, "
     "so these packets first pass the device ifb-in:",
 }
+# of the line's rate, what a shaper before a modem is set to
+_BELOW = 0.95
+
+
+def device(link: Question) -> str:
+    """What must be known before the lines are run: where packets wait, and with which rate."""
+    behind = "" if link.limit is None else f", today's {link.limit:,} packets,"
+    below = f"{_BELOW * link.rate_bps / 1e3:.0f}k"
+    return (
+        f"DEV is your interface. The lines let through {_bits(link)}, the whole rate of the link: "
+        f"where a buffer{behind} is in a device behind DEV, such as a modem, packets still wait "
+        f"there. Then ask with a rate some 5 % below, --{link.direction or 'rate'} {below}, and "
+        f"run those lines. ADSL sends ATM cells: give tbf 'rate {below}bit overhead 32 linklayer "
+        f"atm', or cake 'bandwidth {below}bit overhead 32 atm'. Where DEV itself has the link's "
+        "rate, leave the shaper out (tbf, or bandwidth of cake) and put the qdisc at the root."
+    )
+
+
 UNDO = "To take it back, and before other lines are set:"
 
 
@@ -207,6 +283,13 @@ def link_text(link: Question) -> str:
     """The link and its round trips, in a title."""
     low_s, high_s = link.rtts_s
     return f"{link_name(link)}; round trips {_range(1e3 * low_s, 1e3 * high_s)} ms"
+
+
+def change_title(advice: Advice) -> str:
+    """What a picture of before and after is of: the link, its buffer, and what is set."""
+    link = advice.question
+    limit = advice.baseline.queue(link).limit
+    return f"{link_name(link)}: drop_tail, {limit:,} packets → {advice.choice.name}"
 
 
 def link_name(link: Question) -> str:

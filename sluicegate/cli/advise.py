@@ -207,7 +207,11 @@ def _rates(
 
     given = {"rate": rate, "upload": upload, "download": download}
     found = [(name, text) for name, text in given.items() if text is not None]
-    if not found or (len(found) > 1 and rate is not None):
+    if len(found) > 1 and rate is not None:
+        raise UsageError(
+            f"give --rate or --{found[1][0]}, not both: --rate is of a link without a direction"
+        )
+    if not found:
         raise UsageError(
             "give --rate, the rate of the slow link, or --upload, --download or both of these"
         )
@@ -277,7 +281,6 @@ def _print(advices: Sequence[Advice]) -> None:
     screen.print()
     if len(links) > 1:
         screen.print(escape(words.both(*links)))
-    screen.print(escape(words.DEVICE), style="dim")
     said: list[str] = []
     for advice in advices:
         said += [each for each in words.assumptions(advice) if each not in said]
@@ -289,6 +292,7 @@ def _print_answer(advice: Advice, *, alone: bool) -> None:
     """What to take, what it changes, and the lines that set it."""
     from sluicegate.advice import words
     from sluicegate.advice.lines import lines
+    from sluicegate.advice.reasons import reasons
 
     screen = console()
     screen.print()
@@ -296,6 +300,7 @@ def _print_answer(advice: Advice, *, alone: bool) -> None:
         screen.print(f"[bold]{escape(words.link_name(advice.question))}[/]")
     screen.print(escape(words.verdict(advice)))
     screen.print(escape(words.change(advice)))
+    screen.print(escape(words.device(advice.question)))
     screen.print(escape(words.PLACES[advice.question.direction]))
     undo: Sequence[str] = ()
     linux = advice.best_of_linux or advice.choice
@@ -310,6 +315,9 @@ def _print_answer(advice: Advice, *, alone: bool) -> None:
             screen.print(f"  no tc commands: {escape(found.why_no_tc)}", soft_wrap=True)
         if found.tc:
             undo = found.undo
+    screen.print(f"\nWhy {escape(advice.choice.name)} is set so:", style="dim")
+    for line in reasons(advice.choice, advice.question):
+        screen.print(f"  {escape(line)}", style="dim")
     if not alone:
         screen.print("\nThe page has the lines of the others.", style="dim")
     if undo:
