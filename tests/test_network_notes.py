@@ -119,3 +119,45 @@ def test_a_narrow_terminal_does_not_break_the_text_to_paste(root, capsys, monkey
     scenario = str(root / "scenarios" / "network" / "dumbbell.toml")
     assert main(["simulate", scenario, "--aqm", "pie", "--duration", "1"]) == 0
     assert " --aqm pie:mean_packet_bytes=500\n" in capsys.readouterr().err
+
+
+def bulk(**changes):
+    scenario = network.NetworkScenario(
+        topology=network.Dumbbell(rate_bps=5e6, client_delays_s=[0.01]),
+        flows=[network.TcpFlows(count=2)],
+        disciplines=[sg.Discipline(aqm="drop_tail")],
+        duration_s=2.0,
+        replications=2,
+    )
+    return scenario.replace(changes)
+
+
+def test_a_packet_that_takes_a_good_part_of_the_run_is_noted():
+    told = sg.compare(bulk(**{"topology.rate_bps": 20.0})).notes()
+    assert (
+        "left -> right has 20 bits/s: a packet of 500 bytes takes 200 s there, and the run lasts "
+        "2 s; did you mean 20M?"
+    ) in told
+    assert not any("did you mean" in note for note in sg.compare(bulk()).notes())
+
+
+def test_replications_without_anything_random_are_noted(capsys):
+    same = (
+        "All replications of drop_tail gave the same run: nothing in it is random. spread_s lets "
+        "flows start at different times."
+    )
+    found = sg.compare(bulk())
+    assert same in found.notes()
+    assert found.records[0].method.endswith("; packets of 500 bytes")
+    spread = bulk(flows=[network.TcpFlows(count=2, spread_s=0.5)])
+    assert same not in sg.compare(spread).notes()
+
+
+def test_goodput_above_what_the_link_sent_is_noted():
+    # 250 packets are 0.2 s; in slow start many are lost, and those behind them wait for seconds
+    filled = bulk(queue=sg.Queue(limit=250), duration_s=4.0, replications=1)
+    found = sg.compare(filled)
+    assert found.records[0]["goodput"].value > 1.2 * found.records[0]["throughput"].value
+    (note,) = found.notes()
+    assert note.startswith("The goodput of drop_tail is above what the link sent in this time: ")
+    assert sg.compare(filled.replace(warm_up_s=0.0)).notes() == []

@@ -290,7 +290,7 @@ def test_simulate_takes_one_discipline_of_a_network(capsys):
     assert main(["simulate", str(DUMBBELL), *SHORT, "--aqm", "rem", "--seed", "3"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("rem\n")
-    assert "simulated in 2 runs of 4 s, seed 3" in shown
+    assert "packets of 500 bytes; simulated in 2 runs of 4 s, seed 3" in " ".join(shown.split())
 
 
 def test_ctrl_c_keeps_the_replications_that_were_finished(tmp_path, monkeypatch, capsys):

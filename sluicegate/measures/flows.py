@@ -104,7 +104,8 @@ FLOWS: list[Definition[FlowCounts]] = [
         "goodput",
         PACKETS_PER_SECOND,
         r"N_\mathrm{acked} / T",
-        "data packets of TCP flows acknowledged in sequence, each once",
+        "data packets of TCP flows acknowledged in sequence, each once, also some that came in the "
+        "warm-up and waited for one before them: in short runs it can exceed the link's rate",
         lambda c: c.acknowledged / c.duration_s,
     ),
     Definition(

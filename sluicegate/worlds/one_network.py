@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from sluicegate.report.text import assignments, reading_of_intervals
 from sluicegate.scenario import NetworkScenario
 from sluicegate.worlds.network.frames import network_frames
-from sluicegate.worlds.network.notes import apart, no_bottleneck
+from sluicegate.worlds.network.notes import (
+    apart,
+    more_than_sent,
+    no_bottleneck,
+    nothing_random,
+    slow_packets,
+)
 from sluicegate.worlds.network.record import NetworkRecord
 from sluicegate.worlds.world import AnyScenario, Option, World
 
@@ -75,8 +81,18 @@ class OneNetwork(World[NetworkScenario, R]):
         ]
 
     def notes(self, scenario: NetworkScenario, records: Sequence[R]) -> list[str]:
-        """What has no effect or suits another link, what is no bottleneck, what wires lose."""
-        return [*scenario.notes(), *no_bottleneck(scenario, records), *apart(records)]
+        """What has no effect or suits another link, and what the records show.
+
+        That is a link that is no bottleneck, wires that lose packets, and runs that say little.
+        """
+        return [
+            *scenario.notes(),
+            *slow_packets(scenario),
+            *no_bottleneck(scenario, records),
+            *nothing_random(records),
+            *more_than_sent(scenario, records),
+            *apart(records),
+        ]
 
     def add_figures(self, page: Page, records: Sequence[R]) -> None:
         """Add courses in time, flows, and further queues."""

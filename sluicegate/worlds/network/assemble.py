@@ -109,6 +109,10 @@ def _method(scenario: NetworkScenario, replications: pl.DataFrame) -> str:
         counted = f"the first {scenario.warm_up:g} s of each left out"
     if RPM[0].name in replications.columns:
         counted += f"; RPM by {DRAFT}"
+    # a default that few expect, and what is counted in packets depends on it
+    sizes = sorted({each.packet_bytes for each in scenario.flows if each.packet_bytes})
+    if sizes:
+        counted += f"; packets of {' and '.join(map(str, sizes))} bytes"
     if len(replications) == 1:
         return f"no intervals from 1 replication; {counted}"
     if replications.n_unique() == 1:

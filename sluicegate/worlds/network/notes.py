@@ -1,14 +1,21 @@
-"""What only a network's records show: a link that is no bottleneck."""
+"""What only a network's records show: a link that is no bottleneck, runs that say nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sluicegate.scenario import NetworkScenario
+from sluicegate.report.numbers import plain_number
+from sluicegate.scenario import Dumbbell, NetworkScenario
 from sluicegate.worlds.network.record import NetworkRecord
 
 # below it, no AQM has much to do
 _LEAST_BUSY = 0.5
+# of a run that is taken by one packet: above it, hardly anything happens
+_MOST_OF_RUN = 0.1
+# goodput over what the queue sent: below it, they are the same
+_MORE = 1.001
+# who writes a rate without its unit mostly means these
+_MEGA = 1e6
 
 
 def apart(records: Sequence[NetworkRecord]) -> list[str]:
@@ -42,3 +49,51 @@ def no_bottleneck(scenario: NetworkScenario, records: Sequence[NetworkRecord]) -
             f"{slowest_bps / 1e6:g} Mb/s"
         )
     return [f"{note}."]
+
+
+def slow_packets(scenario: NetworkScenario) -> list[str]:
+    """A sentence where a single packet takes a good part of the run."""
+    size = max((each.packet_bytes or 0 for each in scenario.flows), default=0)
+    link = min(scenario.topology.simplex_links, key=lambda each: each.rate_bps)
+    packet_s = 8 * size / link.rate_bps
+    if packet_s <= _MOST_OF_RUN * scenario.duration_s:
+        return []
+    rate = plain_number(link.rate_bps)
+    meant = f"; did you mean {rate}M?" if link.rate_bps < _MEGA / 100 else "."
+    return [
+        f"{link.name} has {rate} bits/s: a packet of {size} bytes takes {packet_s:.3g} s there, "
+        f"and the run lasts {scenario.duration_s:g} s{meant}"
+    ]
+
+
+def nothing_random(records: Sequence[NetworkRecord]) -> list[str]:
+    """A sentence where all replications of some discipline gave the same."""
+    same = [each.discipline for each in records if each.replications_are_equal]
+    if not same:
+        return []
+    return [
+        f"All replications of {', '.join(same)} gave the same run: nothing in it is random. "
+        "spread_s lets flows start at different times."
+    ]
+
+
+def more_than_sent(scenario: NetworkScenario, records: Sequence[NetworkRecord]) -> list[str]:
+    """A sentence where flows got more than their only bottleneck sent in the same time."""
+    forward = all(
+        getattr(each, "route", None) in (None, "forward") and getattr(each, "source", None) is None
+        for each in scenario.flows
+    )
+    if not (isinstance(scenario.topology, Dumbbell) and forward):
+        return []
+    more = [
+        each.discipline
+        for each in records
+        if "goodput" in each.measures and each["goodput"].value > _MORE * each["throughput"].value
+    ]
+    if not more:
+        return []
+    return [
+        f"The goodput of {', '.join(more)} is above what the link sent in this time: packets count "
+        "when they are acknowledged in sequence, some that came in the time left out only after "
+        "it, when a lost one had been sent again. In a longer run this is less."
+    ]

@@ -235,6 +235,11 @@ class NetworkRecord(Record):
         return self.replications[measure].to_numpy()
 
     @property
+    def replications_are_equal(self) -> bool:
+        """Whether there are several replications, and all gave the same."""
+        return len(self.replications) > 1 and self.replications.n_unique() == 1
+
+    @property
     def lasting_flows(self) -> pl.DataFrame:
         """The rows of `flows` whose flows have no end of their own."""
         return lasting(self.flows, self.run)
