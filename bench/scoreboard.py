@@ -46,7 +46,7 @@ Boards = Mapping[str, Evaluation]
 
 def listed() -> list[str]:
     """Every discipline, as on a command line; drop-tail is beside each of them anyway."""
-    names = [each.name for each in aqms() if each.name != DROP_TAIL]
+    names = [name for name in aqms() if name != DROP_TAIL]
     return [GIVEN.get(name, name) for name in dict.fromkeys([*names, *GIVEN])]
 
 
@@ -72,7 +72,7 @@ def row(boards: Boards, name: str) -> list[str]:
     """A row of the table; in each cell the profiles in their order."""
 
     def cell(of: Sequence[str]) -> str:
-        return " and ".join(of)
+        return " / ".join(of)
 
     middles = [
         cell([f"{median(ratios(found, name, measure).values()):.2f}" for found in boards.values()])
