@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure
 from sluicegate.files import write_whole
-from sluicegate.measures import DISTRIBUTIONS
+from sluicegate.measures import BETWEEN, DISTRIBUTIONS, NO_CLASSES, OF_CLASS
+from sluicegate.near import nearest
 from sluicegate.seal import SLOT, DamagedError, check, sealed
 
 FloatArray = NDArray[np.float64]
@@ -99,8 +100,18 @@ class Record:
         if name not in self.measures:
             if (why := self.why_unknown(name)) is not None:
                 raise SluiceError(f"{name} is unknown: {why}")
-            raise SluiceError(f"{name} is no measure; there are {', '.join(self.measures)}")
+            raise SluiceError(self._is_none(name))
         return self.measures[name]
+
+    def _is_none(self, name: str) -> str:
+        """What is wrong with a name that no measure here has, and what would be right."""
+        if name in OF_CLASS:
+            own = [each for each in self.measures if each.endswith(f"{BETWEEN}{name}")]
+            there = f"there are {', '.join(own)}" if own else f"here {NO_CLASSES}"
+            return f"{name} is a measure of a class of flows; {there}"
+        near = nearest(name, self.measures)
+        there = f"there are {', '.join(self.measures)}"
+        return f"{name} is no measure; {f'did you mean {near}? ' if near else ''}{there}"
 
     def why_unknown(self, name: str) -> str | None:
         """Why the world cannot know a measure; None if it can."""

@@ -232,8 +232,14 @@ def test_an_interrupted_comparison_says_what_was_not_run(monkeypatch):
 def test_a_record_says_what_it_is_and_which_measures_it_has():
     record = sg.compare(scenario()).records[0]
     assert repr(record) == f"<NetworkRecord of drop_tail: {record.method}>"
-    with pytest.raises(sg.SluiceError, match=r"^goodputt is no measure; there are queue_mean, "):
+    with pytest.raises(sg.SluiceError, match=r"^goodputt is no measure; did you mean goodput\?"):
         record["goodputt"]
+    with pytest.raises(sg.SluiceError, match=r"no measure; did you mean sojourn_mean\? there are"):
+        record["queueing_delay"]
+    with pytest.raises(
+        sg.SluiceError, match=r"^jitter is a measure of a class of flows; there are "
+    ):
+        record["jitter"]
 
 
 def test_a_comparison_needs_a_scenario():

@@ -211,7 +211,7 @@ def test_error_bars_end_where_the_measure_does(made, measure, most):
     ]
     assert min(ends) >= 0
     assert max(ends) <= most
-    rows = made.means(measures=[measure])
+    rows = made.means(measures=measure)
     assert (rows[measure] + rows[f"{measure}_half_width"]).max() > rows[measure].max() + 0.2
 
 
@@ -220,6 +220,10 @@ def test_error_bars_end_where_the_measure_does(made, measure, most):
     [
         (lambda s: s.figure("sojourn_men"), "did you mean sojourn_mean"),
         (lambda s: s.figure("loss_ratio", "rate"), "rate is no measure here"),
+        (lambda s: s.figure("loss_ratio", "Red.max_p"), r"here; did you mean red.max_p\?"),
+        (lambda s: s.means("loss_ratio"), "where = 'loss_ratio' must be values by name, such as"),
+        (lambda s: s.means(["loss_ratio"]), r"columns are chosen with measures=\[...\]"),
+        (lambda s: s.means(measures="loss_rati"), "loss_rati is no measure here; did you mean"),
         (lambda s: s.figure("seed"), "must be a measure"),
         (lambda s: s.selected({"red.max_p": 0.2}), r"max_p = 0.2; there are 0.1, 0.5"),
         (lambda s: s.selected({"red.maxp": 0.1}), "red.maxp does not vary; did you mean red.max_p"),

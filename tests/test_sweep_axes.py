@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 from test_sweep import SHORT
 
@@ -104,7 +106,12 @@ def test_a_page_has_maps_of_an_odd_number_of_disciplines(scenario, count):
     ("words", "message"),
     [
         (["--y", "sojourn_men"], "y: sojourn_men is no measure; did you mean sojourn_mean?"),
+        (["--y", "queueing_delay"], "queueing_delay is no measure; did you mean sojourn_mean?"),
         (["--x", "rate"], "x: rate is no measure"),
+        (["--x", "RTT"], "x: RTT does not vary; did you mean rtt?"),
+        (["--x", "base_rtt"], "x: base_rtt does not vary; did you mean rtt?"),
+        (["--vary", "base_rtt=10ms"], "there is no base_rtt; did you mean rtt?"),
+        (["--vary", "delay=10ms"], "there is no delay; did you mean rtt?"),
         (["--y", "rtt"], "y = rtt varies in this sweep; y must be a measure"),
         (["--y", "rtt", "--x", "seed", "--colour", "loss"], "colour: loss is no measure"),
         (["--y", "seed", "--colour", "loss_ratio"], "seed does not vary; there are rtt"),
@@ -132,7 +139,7 @@ def test_a_measure_that_no_run_has_leaves_the_results(scenario, capsys):
 
 
 def test_rtt_sets_the_delays_of_a_dumbbell(scenario):
-    assert run("--vary", "rtt=10ms,0.05", "--out", "out") == 0
+    assert run("--vary", "rtt=[10ms,0.05]", "--out", "out") == 0
     found = sg.Sweep("out")
     assert found.frame()["rtt"].unique().sort().to_list() == [0.01, 0.05]
     for rtt, delay in ((0.01, 0.0), (0.05, 0.02)):
@@ -140,6 +147,13 @@ def test_rtt_sets_the_delays_of_a_dumbbell(scenario):
         expected = simulate(same, same.disciplines[0])
         row = found.selected({"rtt": rtt, "discipline": "drop_tail"})
         assert row["sojourn_mean"].item() == expected["sojourn_mean"].value
+
+
+def test_values_may_be_those_of_numpy_and_polars(scenario):
+    vary = {"rtt": np.linspace(0.02, 0.04, 3), "seed": pl.Series([1, 2])}
+    plan = Plan.of(scenario, [Network()], vary | {"queue.limit": [np.int64(9)]}, "grid", None)
+    assert plan.points[-1] == {"rtt": 0.04, "seed": 2, "queue.limit": 9}
+    assert {type(value) for value in plan.points[0].values()} == {float, int}
 
 
 def test_rtt_follows_what_else_varies(scenario):

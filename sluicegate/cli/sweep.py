@@ -161,6 +161,12 @@ def _variable(text: str) -> tuple[str, object]:
     try:
         listed = tomllib.loads(f"it = [{values}]")["it"]
     except (ValueError, RecursionError):
-        # words need no quotes
-        listed = [syntax.value(part.strip()) for part in values.split(",")]
+        # words need no quotes, and a list of them may have brackets
+        listed = [syntax.value(part.strip()) for part in _unbracketed(values).split(",")]
     return path.strip(), listed
+
+
+def _unbracketed(values: str) -> str:
+    """What stands in the only pair of brackets; the whole if there is none, or several."""
+    found = re.fullmatch(r"\s*\[([^\[\]]*)\]\s*", values)
+    return found[1] if found else values

@@ -20,6 +20,7 @@ from sluicegate.measures.fairness import demand_fairness, fair_shares, fairness
 from sluicegate.measures.flows import FLOWS
 from sluicegate.measures.names import (
     DEFINITIONS,
+    NO_CLASSES,
     check_classes,
     check_name,
     check_names,
@@ -38,6 +39,7 @@ __all__ = [
     "DISTRIBUTIONS",
     "ENDS",
     "FLOWS",
+    "NO_CLASSES",
     "OF_CLASS",
     "QUEUE",
     "TIME",

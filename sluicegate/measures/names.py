@@ -130,7 +130,7 @@ def check_names(names: Iterable[str], where: str) -> list[str]:
     return found
 
 
-_NO_CLASSES = "flows are counted by class if there are several groups, or one with a label"
+NO_CLASSES = "flows are counted by class if there are several groups, or one with a label"
 
 
 def check_classes(names: Iterable[str], classes: Sequence[str], where: str) -> None:
@@ -149,5 +149,5 @@ def check_classes(names: Iterable[str], classes: Sequence[str], where: str) -> N
         if name in DEFINITIONS and between and rest in OF_CLASS and class_ not in classes:
             near = nearest(class_, classes)
             meant = f"did you mean {near}? " if near else ""
-            there = f"there are {', '.join(dict.fromkeys(classes))}" if classes else _NO_CLASSES
+            there = f"there are {', '.join(dict.fromkeys(classes))}" if classes else NO_CLASSES
             raise SluiceError(f"{where}: {name}: no class is called {class_}; {meant}{there}")

@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
+import polars as pl
 
 from sluicegate.errors import SluiceError
 
@@ -147,6 +148,7 @@ class Variable:
             if len(paths) > 1:
                 raise SluiceError(f"{name} = {given!r} must be a list with a value for each path")
             return cls(name, paths, Range.read(given, name, read))
+        given = _plain(given)
         if not isinstance(given, Sequence):
             raise SluiceError(f"{name} = {given!r} must be a list or a range")
         if not given:
@@ -250,6 +252,15 @@ def _latin_hypercube(found: Sequence[Variable], count: int, seed: int) -> list[P
         _joined([each.at(float(share)) for each, share in zip(found, row, strict=True)])
         for row in shares
     ]
+
+
+def _plain(given: object) -> object:
+    """Values of NumPy, or of a column of Polars, as Python's own."""
+    if isinstance(given, np.ndarray | np.generic):
+        return given.tolist()
+    if isinstance(given, pl.Series):
+        return given.to_list()
+    return [_plain(each) for each in given] if isinstance(given, list | tuple) else given
 
 
 def _joined(parts: Sequence[Point]) -> Point:

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 
 from sluicegate.errors import SluiceError
 from sluicegate.measures import DEFINITIONS, FloatArray, check_classes, check_name
+from sluicegate.near import nearest
 from sluicegate.report.figure import Figure
 from sluicegate.report.figure_file import check_format
 from sluicegate.report.plots import colours, dash, plain_ticks
@@ -70,6 +71,9 @@ def check(
             raise SluiceError(f"{name} does not vary; there are {', '.join(paths)}")
         if name in paths:
             raise SluiceError(f"y = {y} varies in this sweep; y must be a measure")
+        meant = nearest(name, [*paths, *DEFINITIONS])
+        if what == "x" and meant in paths and name not in DEFINITIONS:
+            raise SluiceError(f"x: {name} does not vary; did you mean {meant}?")
         check_name(name, what)
 
 

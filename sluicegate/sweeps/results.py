@@ -168,6 +168,11 @@ class Sweep:
         Raises:
             SluiceError: If something does not vary, or no run has such a value.
         """
+        if where is not None and not isinstance(where, Mapping):
+            raise SluiceError(
+                f"where = {where!r} must be values by name, such as {{'seed': 1}}; columns are "
+                "chosen with measures=[...]"
+            )
         frame = self.frame()
         for name, given in (where or {}).items():
             if name not in (known := ["discipline", "world", *self.paths]):
@@ -202,7 +207,9 @@ class Sweep:
         return text
 
     def means(
-        self, where: Mapping[str, object] | None = None, measures: Sequence[str] | None = None
+        self,
+        where: Mapping[str, object] | None = None,
+        measures: Sequence[str] | str | None = None,
     ) -> pl.DataFrame:
         """Means over the seeds: a row for each discipline, world and value of all else that varies.
 
@@ -211,7 +218,7 @@ class Sweep:
 
         Args:
             where: See `selected`.
-            measures: Which; all if None.
+            measures: Which, or the name of one; all if None.
 
         Returns:
             Columns: discipline, world, each path that varies but the seed, time_unit, runs (how
@@ -222,10 +229,11 @@ class Sweep:
         """
         frame = self.selected(where)
         known = self.measures(frame)
+        measures = [measures] if isinstance(measures, str) else measures
         for name in measures or ():
             if name not in known:
                 what = "known of no run" if name in DEFINITIONS else "no measure"
-                raise SluiceError(f"{name} is {what} here{_meant(name, known)}")
+                raise SluiceError(f"{name} is {what} here{_meant(name, known, self.paths)}")
         chosen = list(known if measures is None else dict.fromkeys(measures))
         columns: list[pl.Expr] = [pl.col("time_unit").first(), pl.len().alias("runs")]
         for name in chosen:
@@ -313,6 +321,7 @@ def _text(value: object, column: pl.Series) -> str:
     return str(pl.Series([value]).cast(pl.String)[0])
 
 
-def _meant(name: str, known: Sequence[str]) -> str:
-    near = nearest(name, known)
+def _meant(name: str, known: Sequence[str], others: Sequence[str] = ()) -> str:
+    """What would be right: one of those known, or of others, which are not listed."""
+    near = nearest(name, [*known, *others])
     return f"; did you mean {near}?" if near else f"; there are {', '.join(known)}"
