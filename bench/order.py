@@ -29,8 +29,9 @@ from sluicegate.lab.testbed import LabTestbed
 from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.job import FIRST_PORT, Seen
 from sluicegate.worlds import Twin
-from sluicegate.worlds.kernel.plan import HANDLE, Layer, lab_plan, modules_of_flows
+from sluicegate.worlds.kernel.plan import Layer, lab_plan, modules_of_flows
 from sluicegate.worlds.kernel.seen import sources
+from sluicegate.worlds.kernel.shaper import HANDLE
 
 FOLDER = Path(__file__).resolve().parent.parent / "engine" / "queue" / "tests" / "linux_order"
 RATE_BPS, SEED = 10e6, 1

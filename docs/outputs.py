@@ -526,11 +526,17 @@ def _column(of: Any) -> Schema:
             return {"type": {pl.Int64: "integer", pl.Float64: "number", pl.String: "string"}[of]}
 
 
+def _or_null(of: pl.DataType) -> Schema:
+    """Return the schema of a column that may have no value."""
+    if isinstance(of, pl.Struct):
+        return {**_column(of), "type": ["object", "null"]}
+    return _type(of.to_python() | None)
+
+
 def _router() -> Schema:
     """Return the schema of a line of `sluiced run --jsonl`; `--json` has no intervals."""
     columns: dict[str, Schema] = {
-        name: _type(ROUTER[name].to_python() | None) if name in UNKNOWN else _column(of)
-        for name, of in ROUTER.items()
+        name: _or_null(of) if name in UNKNOWN else _column(of) for name, of in ROUTER.items()
     }
     columns["version"] = {"description": "Of this schema.", "const": 1}
     interval = columns.pop("interval")

@@ -33,7 +33,7 @@ _PAIRS = pl.List(pl.List(pl.Int64))
 # of the columns, those that have no value where it is unknown, or where there is none
 UNKNOWN = (
     *("limit_bytes", "qdisc", "average_queue", "drop_probability"),
-    *("kernel_held", "kernel_queue_drops", "kernel_buffer_drops"),
+    *("kernel_held", "kernel_queue_drops", "kernel_buffer_drops", "wire"),
 )
 # what every line has, of former versions, too
 _ALWAYS = ("link", "time_s", "arrivals", "lost", "marked", "sojourn_ms", "delay_ms", "lateness_ms")
@@ -54,6 +54,7 @@ SCHEMA = pl.Schema(
         **dict.fromkeys(("unreadable", "unmarkable", "id_gaps", "overruns"), pl.Int64),
         **dict.fromkeys(("refused_verdicts", "kernel_held", "kernel_queue_drops"), pl.Int64),
         "kernel_buffer_drops": pl.Int64,
+        "wire": pl.Struct(dict.fromkeys(("entered", "lost", "reordered"), pl.Int64)),
         "interval": pl.Struct(
             {
                 **_MEASURES,

@@ -167,6 +167,37 @@ def test_a_rate_that_varies_is_that_of_the_run_and_not_of_the_daemon():
 
 
 @needs_gate
+def test_a_trace_and_wires_are_those_of_the_run(tmp_path):
+    """For a second of each two, a packet of 1500 bytes each 2 ms; each way its own wire."""
+    trace = tmp_path / "on.trace"
+    trace.write_text("".join(f"{ms}\n" for ms in [*range(2, 1001, 2), 2000]))
+    sent = {**POISSON, "rate_bps": 3e6, "gaps": "constant", "packet_bytes": 1500}
+    lossy = {"loss": {"kind": "bernoulli", "probability": 0.2}}
+    late = {"jitter": {"kind": "uniform", "least_s": 0.0, "greatest_s": 0.02}, "reorder": True}
+    links = {
+        "left -> right": {"rate": {"kind": "file", "path": str(trace)}, "wire": lossy},
+        "right -> left": {"wire": late},
+    }
+    both = [sent, {**sent, "route": "reverse"}]
+    given = scenario(*both, duration_s=4, warm_up_s=0, links=links, queue={"limit": 1000})
+    found, ours = measure(given, given.disciplines[0]), sg.network.simulate(given)
+    stalled = found.lateness["max_s"].max()
+    series = [each.ports[0].rows("sent_bytes")[0].astype(float) / 1500 for each in (found, ours)]
+    # in the first second nothing waits, in the second all, in the third what waited goes, too
+    assert np.abs(series[0] - series[1]).max() < 3 + 500 * stalled
+    assert found["utilization"].value == pytest.approx(
+        ours["utilization"].value, abs=0.02 + stalled
+    )
+    wires = [{name: m.value for name, m in each.measures.items()} for each in found.wires]
+    # of about 1000 packets; all of the second wire arrive, and overtake each other
+    assert wires[0]["wire_loss_ratio"] == pytest.approx(0.2, abs=4.42 * 0.0127)
+    assert wires[1]["wire_loss_ratio"] == 0
+    assert wires[1]["wire_reordered_ratio"] == pytest.approx(
+        ours.wires[1].measures["wire_reordered_ratio"].value, abs=0.1
+    )
+
+
+@needs_gate
 def test_what_arrives_in_warm_up_is_not_goodput_and_a_flow_may_end_before_its_stop():
     short = {**TCP, "count": 1, "spread_s": 0, "packets": 5, "stop_s": 0.2}
     given = scenario(TCP, short, duration_s=3.05, warm_up_s=1.7, sample_s=1.0)
@@ -350,12 +381,12 @@ def steps(*given):
 REFUSED = [
     (scenario(TCP, topology={"kind": "star"}), "topology.kind = star must be dumbbell"),
     (
-        scenario(TCP, links={"left -> right": {"rate": {"kind": "lte"}}}),
-        'links."left -> right".rate: it must be steps, or a table in a file',
+        scenario(TCP, links={"client0 -> left": {"rate": steps((0, 1e6))}}),
+        'links."client0 -> left".rate must be left out: the gate\'s links are left -> right and',
     ),
     (
-        scenario(TCP, links={"right -> left": {"rate": steps((0, 1e6))}}),
-        'links."right -> left".rate must be left out: the gate\'s only link is left -> right',
+        scenario(TCP, topology=TWO_DELAYS, links={"right -> left": {"rate": steps((0, 1e6))}}),
+        'links."right -> left".rate must be left out: the gate\'s links are left -> right',
     ),
     (
         scenario(TCP, {**POISSON, "route": "reverse"}, topology=TWO_DELAYS),
@@ -438,10 +469,13 @@ def test_without_the_daemon_the_gate_says_how_to_get_it(monkeypatch):
 
 def line(clock_ns, interval=(), link="forward", **counts):
     none = dict.fromkeys(("arrivals", "sent", "sent_bytes", "lost", "marked", "queue_packets"), 0)
+    none |= {"rate_bps": 8_000_000_000, "wire": None}
     given = {"link": link, "clock_ns": clock_ns, "time_s": clock_ns / 1e9, **none, **counts}
     given |= {"average_queue": None, "drop_probability": 0.5}
     given["drops"] = {"early": 0, "forced": given["lost"], "overflow": 0, "both": 0}
-    given["sojourn_sum_ns"] = given["delay_sum_ns"] = 3_000_000 * given["sent"]
+    given["sojourn_sum_ns"] = 3_000_000 * given["sent"]
+    # each takes 150 ns
+    given["delay_sum_ns"] = 3_000_150 * given["sent"]
     names = ("queue", "sojourn", "delay")
     given["interval"] = {f"{name}_distribution_ns": list(interval) for name in names}
     return json.dumps(given)

@@ -1,6 +1,7 @@
 """The worlds `kernel` and `twin`: what is run is skipped where there is no laboratory."""
 
 import json
+import math
 import os
 import pickle
 import re
@@ -35,6 +36,7 @@ from sluicegate.worlds.kernel.own import own
 from sluicegate.worlds.kernel.plan import Layer, lab_plan
 from sluicegate.worlds.kernel.refusals import _of_links
 from sluicegate.worlds.kernel.seen import LinkSeen, reasons_of
+from sluicegate.worlds.kernel.wire import wire_to
 from sluicegate.worlds.network import simulate
 from sluicegate.worlds.real.varying import rates
 
@@ -214,7 +216,7 @@ def test_a_packet_that_comes_from_nowhere_is_told():
 
 LOG = """
 import socket
-from sluicegate.testbed.links import command
+from sluicegate.testbed.command import command
 from sluicegate.testbed.packets import PacketLog
 command("ip", "link", "set", "lo", "up")
 logs = [PacketLog("lo", 10, leaving=leaving) for leaving in (True, False)]
@@ -309,15 +311,108 @@ def test_rates_are_those_of_their_times_and_what_is_no_table_is_refused(tmp_path
         b"\xff",
     ):
         file.write_bytes(text)
-        with pytest.raises(SluiceError, match=r"rates\.csv: "):
+        with pytest.raises(SluiceError, match=r"rates\.csv"):
             rates(scenario(links={"left -> right": {"rate": rate}}))
     file.write_text("1\n2\n")
-    for refused in (rate, {"kind": "lte"}):
+    for refused in (rate, {"kind": "lte"}, {"kind": "wifi"}, {"kind": "docsis"}):
         links = {"left -> right": {"rate": refused}}
-        told = "\n".join(_of_links(scenario(links=links), "the laboratory", ours=True))
-        assert told.startswith('links."left -> right".rate: it must be steps, or a table')
-    (told,) = _of_links(scenario(links=links), "the laboratory", ours=False)
-    assert 'links."left -> right".rate must be left out' in told
+        for ours in (True, False):
+            (told,) = _of_links(scenario(links=links), "the laboratory", ours=ours)
+            assert told.startswith('links."left -> right".rate: it must be steps, a ramp')
+
+
+def test_a_ramp_is_for_our_qdiscs_and_too_many_steps_for_linuxs_shaper():
+    points = [{"time_s": 0.0, "rate_bps": 10e6}, {"time_s": 2.0, "rate_bps": 5e6}]
+    given = scenario(links={"left -> right": {"rate": {"kind": "ramp", "points": points}}})
+    assert not list(_of_links(given, "the laboratory", ours=True))
+    (told,) = _of_links(given, "the laboratory", ours=False)
+    # a packet at each of 200 changes, of 15 Mbit
+    assert "it changes 200 times: Linux's tbf lends a packet at each change, 16%" in told
+    layer = Twin().layer(given, given.disciplines[0])(1)
+    job = lab_plan(given, given.disciplines[0], 0, layer, None).job.router
+    assert [each.at_ns for each in job.changes[:3]] == [0, 10_000_000, 20_000_000]
+    # tbf would give the FIFO its own limit
+    assert job.changes[0].lines[1].endswith("handle 10: pfifo limit 60")
+    # no shaper takes it, and the link does
+    assert job.changes[0].waking_bytes == 1500 + 256 + 14
+    assert ["ip", "link", "set", "dev", "servers", "mtu", "1756"] in [list(x) for x in job.before]
+
+
+def test_a_wire_becomes_netem_with_the_times_of_its_distribution():
+    loss = {"kind": "gilbert-elliott", "enter": 0.01, "leave": 0.25, "loss_in_good": 0.001}
+    jitter = {"kind": "exponential", "mean_s": 0.002}
+    given = {"loss": loss, "jitter": jitter, "jitter_share": 0.25}
+    wire = wire_to(scenario(links={"left -> right": {"wire": given}}), "servers")
+    words = wire.netem.split()
+    assert words[:6] == ["loss", "gemodel", "1%", "25%", "100%", "0.1%"]
+    assert " ".join(words[-2:]) == "rate 100gbit"
+    delay_us, unit_us = (float(each.removesuffix("us")) for each in words[7:9])
+    # netem: the delay and so many 8192ths of the unit
+    times_s = (delay_us + unit_us * np.array(wire.tables["servers-jitter"]) / 8192) / 1e6
+    assert len(times_s) == 8000
+    assert (times_s > 1e-6).mean() == pytest.approx(0.25, abs=0.001)
+    assert times_s.mean() == pytest.approx(0.25 * 0.002, rel=0.01)
+    late = np.sort(times_s)[6000:]
+    assert np.median(late) == pytest.approx(0.002 * math.log(2), rel=0.01)
+    assert wire_to(scenario(links={"left -> right": {"wire": given}}), "clients") is None
+    slots = {"bursts": {"gap": {"kind": "uniform", "least_s": 0.001, "greatest_s": 0.003}}}
+    policed = slots | {"loss": {"kind": "policer", "rate_bps": 2e6, "burst_bytes": 9000}}
+    wire = wire_to(scenario(links={"right -> left": {"wire": policed}}), "clients")
+    assert wire.netem.startswith("slot distribution clients-gap 1499.938us ")
+    assert wire.netem.endswith("us packets 16")
+    assert wire.police == "action police rate 2000000bit burst 9000 conform-exceed drop/pipe"
+
+
+def own_links(**changes):
+    """Each direction with a discipline, a rate and a wire of its own."""
+    flows = [
+        {"kind": "datagrams", "rate_bps": 6e6, "packet_bytes": 1500, "route": route}
+        for route in ("forward", "reverse")
+    ]
+    step = {"kind": "steps", "steps": [{"time_s": 1.0, "rate_bps": 4e6}]}
+    jitter = {"kind": "exponential", "mean_s": 0.002}
+    lossy = {"loss": {"kind": "bernoulli", "probability": 0.1}, "jitter": jitter}
+    bursty = {"loss": {"kind": "gilbert-elliott", "enter": 0.05, "leave": 0.25}}
+    codel = {"aqm": "codel", "label": "back"}
+    links = {
+        "left -> right": {"rate": step, "wire": lossy},
+        "right -> left": {"discipline": codel, "queue": {"limit": 30}, "wire": bursty | changes},
+    }
+    two_way = TABLE["topology"] | {"two_way": True, "rate_bps": 5e6}
+    return scenario(topology=two_way, flows=flows, links=links, queue={"limit": 40}, warm_up_s=0)
+
+
+@needs_qdiscs
+@pytest.mark.parametrize("world", ["kernel", "twin"])
+def test_each_direction_has_a_discipline_a_rate_and_a_wire_of_its_own(world):
+    given = own_links(reorder=True, jitter={"kind": "constant", "mean_s": 0.001})
+    ours = simulate(given)
+    found = sg.compare(given, world=world).records[0]
+    assert [port.own_discipline for port in found.ports] == [None, "back"]
+    for port, beside in zip(found.ports, ours.ports, strict=True):
+        # of 1000 packets that come and some 800 that leave
+        for name, most in (("loss_ratio", 0.01), ("queue_mean", 0.8)):
+            off = abs(port.measures[name].value - beside.measures[name].value)
+            assert off < most, (port.name, name, off)
+    sent = [port.rows("sent_bytes").max() / 1500 for port in found.ports]
+    shares = 0.1, 0.05 / 0.3
+    # of a chain of two states, whose second eigenvalue is 0.7
+    deviations = [
+        math.sqrt(p * (1 - p) * more / n)
+        for p, more, n in zip(shares, (1, 1.7 / 0.3), sent, strict=True)
+    ]
+    for wire, share, deviation in zip(found.wires, shares, deviations, strict=True):
+        lost = wire.measures["wire_loss_ratio"].value
+        assert abs(lost - share) < 4.42 * deviation, (wire.name, lost)
+        # netem does not tell which packets it let overtake
+        assert "wire_reordered_ratio" not in wire.measures
+    with pytest.raises(SluiceError, match="wire_reordered_ratio is unknown: netem does not tell"):
+        found["wire_reordered_ratio"]
+    arrived = found.flows["received"].sum() if "received" in found.flows.columns else None
+    assert arrived is None or arrived < 0.95 * sum(sent)
+
+
+LOSS = {"kind": "bernoulli", "probability": 0.1}
 
 
 @needs_qdiscs
@@ -326,8 +421,8 @@ def test_rates_are_those_of_their_times_and_what_is_no_table_is_refused(tmp_path
     [
         ({"topology": {"kind": "star"}}, "topology.kind = star must be dumbbell: the laboratory"),
         (
-            {"links": {"left -> right": {"queue": {"limit": 9}}}},
-            'links."left -> right".queue must be left out: in the laboratory all links have',
+            {"links": {"client0 -> left": {"wire": {"loss": LOSS}}}},
+            'links."client0 -> left".wire must be left out: in the laboratory only left -> right',
         ),
         ({"topology": TABLE["topology"] | {"rate_bps": 1e9}}, "83,333 packets/s must be at most"),
     ],
@@ -556,7 +651,7 @@ def test_what_runs_on_the_machine_itself_runs_on_that_of_the_laboratory():
         programs=["ip", "tc", "unshare", *layer.programs],
         modules=["veth", "sch_netem", "sch_tbf", "sch_prio", "cls_u32"],
         files=python.files("sluicegate.testbed.here", "sluicegate.testbed.bed", *INSIDE)
-        | {"lab/here.py": HERE.encode(), "lab/job": pickle.dumps((planned.job, layer.undo))},
+        | {"lab/here.py": HERE.encode(), "lab/job": pickle.dumps((planned.job, [layer.undo]))},
     )
     result = machine.run(linux, booted)
     assert result.stdout == b"\n", "nothing is missing, and no kind is left"

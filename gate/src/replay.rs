@@ -9,7 +9,6 @@ use sluice_aqm::Verdict;
 use sluice_capture::Capture;
 use sluice_link::Clock;
 use sluice_queue::{DecisionLog, Event, LineFile, Observer};
-use sluice_random::stream;
 
 use crate::{
     Failure,
@@ -44,6 +43,8 @@ impl<O: Observer<Held>> Observer<Held> for Watch<O> {
 
 impl<O: Observer<Held>> Outlet<Held> for Watch<O> {
     fn released(&mut self, _: u64, _: Held) {}
+
+    fn lost_on_wire(&mut self, _: Held) {}
 }
 
 /// Sends a capture through the forward link and shows `watch` every decision.
@@ -62,8 +63,8 @@ pub fn replay(
             last_ns / 1_000_000_000
         ))
     })?;
-    let random = stream(settings.seed, &format!("aqm {}", settings.streams[0]), 0);
-    let mut link = Link::new(settings.forward.clone(), clock, random);
+    let [random, on_wire] = settings.randoms(0);
+    let mut link = Link::new(settings.forward.clone(), clock, random).with_wire(on_wire);
     for (id, packet) in packets(capture).enumerate() {
         link.arrive(capture.time_ns[id], packet, watch);
     }

@@ -275,6 +275,8 @@ impl Observer<Held> for Nobody {
 
 impl Outlet<Held> for Nobody {
     fn released(&mut self, _: u64, _: Held) {}
+
+    fn lost_on_wire(&mut self, _: Held) {}
 }
 
 #[cfg(test)]

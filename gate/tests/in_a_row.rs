@@ -81,6 +81,8 @@ impl Outlet<Held> for Gate<'_> {
         assert!(!packet.marked || set_ce(&mut data));
         self.released.push((at_ns, data));
     }
+
+    fn lost_on_wire(&mut self, _: Held) {}
 }
 
 /// Sends packets through a gate; returns its decisions and the packets that leave it.
@@ -194,6 +196,7 @@ fn settings(number: usize, aqm: &str, params: &[(&str, f64)]) -> Settings {
             // a packet of 125 bytes takes 64 slots, and 80 at the second link
             rate_bps: [8000, 6400][number],
             varying: None,
+            wire: None,
             delay_ns: 0,
             overhead_bytes: 0,
             buffer: Queue {

@@ -58,6 +58,8 @@ impl Observer<Held> for Lost {
 
 impl Outlet<Held> for Lost {
     fn released(&mut self, _: u64, _: Held) {}
+
+    fn lost_on_wire(&mut self, _: Held) {}
 }
 
 /// What waits, what was decided, and the AQM's average and probability if there is one AQM.

@@ -9,10 +9,12 @@ use sluice_ecn::Ecn;
 use sluice_gate::{
     packet::Held,
     replay::{Watch, replay},
+    router::link::Outlet,
     settings::{ConfiguredDiscipline, LinkSettings, Settings, Varying},
 };
 use sluice_network::{
-    Group, Monitor, Plan, PortPlan, RateStep, Recording, Replay, Service, Source, Topology, Trace,
+    Bursts, Distribution as WireTime, Group, Loss, Monitor, Plan, Policer, PortPlan, RateStep,
+    Recording, Replay, Service, Source, Step, Topology, Trace, WirePlan,
 };
 use sluice_queue::{Event, Observer};
 use sluice_scenario::{AqmName, Discipline, Fields, Queue, Table, Value, Victim};
@@ -60,6 +62,9 @@ struct Beside<'a> {
     same: usize,
     /// The first difference: the replay's decision, if there is one, and the network's.
     difference: Option<(Option<Decision>, Decision)>,
+    /// When packets come out of the link, or of its wire.
+    received_ns: Vec<u64>,
+    lost_on_wire: u64,
 }
 
 impl Trace for Beside<'_> {
@@ -67,7 +72,13 @@ impl Trace for Beside<'_> {
 
     fn begin(&mut self, _: &[u32], _: &[u32]) {}
 
-    fn note(&mut self, _: u64, _: sluice_network::Event) {}
+    fn note(&mut self, _: u64, event: sluice_network::Event) {
+        match event.step {
+            Step::Receive => self.received_ns.push(event.at_ns),
+            Step::Lose => self.lost_on_wire += 1,
+            _ => {}
+        }
+    }
 
     fn decide(&mut self, now_ns: u64, _: usize, queue: usize, event: Event<'_>) {
         let found = decision(now_ns, queue, event);
@@ -141,7 +152,7 @@ fn beside_network<'a>(
                 to: 1,
                 rate_bps: *rate_bps,
                 service: settings.forward.service().cloned(),
-                wire: None,
+                wire: settings.forward.wire.clone(),
                 delay_ns: 0,
                 port: Some(port),
             }],
@@ -170,6 +181,8 @@ fn beside_network<'a>(
         replayed,
         same: 0,
         difference: None,
+        received_ns: Vec::new(),
+        lost_on_wire: 0,
     };
     sluice_network::simulate_traced(&plan, &Monitor::default(), &mut beside).unwrap();
     beside
@@ -213,6 +226,7 @@ fn cases() -> impl Iterator<Item = Settings> {
                 forward: LinkSettings {
                     rate_bps: RATE_BPS,
                     varying: None,
+                    wire: None,
                     delay_ns: 0,
                     overhead_bytes: 0,
                     buffer: Queue {
@@ -344,6 +358,72 @@ fn decisions_under_a_rate_that_varies_are_those_of_the_network_world() {
             });
             compare_case(&capture, &settings);
         }
+    }
+}
+
+/// Packets that leave a replay, and those that its wire loses.
+#[derive(Default)]
+struct Through {
+    released_ns: Vec<u64>,
+    lost: u64,
+}
+
+impl Observer<Held> for Through {
+    fn lost(&mut self, _: Held, _: Verdict) {}
+}
+
+impl Outlet<Held> for Through {
+    fn released(&mut self, at_ns: u64, _: Held) {
+        self.released_ns.push(at_ns);
+    }
+
+    fn lost_on_wire(&mut self, _: Held) {
+        self.lost += 1;
+    }
+}
+
+/// The wire behind the link loses the same packets, and lets the others out at the same times.
+#[test]
+fn a_wire_does_what_that_of_the_network_world_does() {
+    let capture = recorded(20_000);
+    let settings = cases().find(|case| case.forward.discipline.spec.name().contains("red"));
+    let mut settings = settings.unwrap();
+    let burst = Loss::GilbertElliott {
+        enter: 0.01,
+        leave: 0.2,
+        loss: [0.001, 1.0],
+    };
+    let jitter = Some(WireTime::Exponential(3_000_000));
+    let bursts = Some(Bursts {
+        gap: WireTime::Uniform(1_000_000, 9_000_000),
+        packets: 4,
+    });
+    let policer = Loss::Policer(Policer {
+        rate_bps: 900_000.0,
+        burst_bytes: 20_000.0,
+    });
+    for (loss, jitter, reorder, bursts) in [
+        (Some(burst), jitter, true, None),
+        (Some(Loss::Bernoulli(0.05)), jitter, false, None),
+        (Some(policer), None, false, bursts),
+    ] {
+        settings.forward.wire = Some(WirePlan {
+            loss,
+            jitter,
+            jitter_share: 0.5,
+            reorder,
+            bursts,
+        });
+        let mut through = Through::default();
+        replay(&capture, &settings, &mut through).unwrap();
+        let mut beside = beside_network(&[], &capture, &settings);
+        assert!(through.lost > 100, "{}", through.lost);
+        assert_eq!(through.lost, beside.lost_on_wire);
+        // the network world tells each as it enters the wire
+        beside.received_ns.sort_unstable();
+        let pairs = through.released_ns.iter().zip(&beside.received_ns);
+        assert_eq!(pairs.clone().find(|(ours, theirs)| ours != theirs), None);
+        assert_eq!(through.released_ns.len(), beside.received_ns.len());
     }
 }
 

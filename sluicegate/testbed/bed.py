@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from sluicegate.errors import SluiceError
+from sluicegate.testbed.command import command
 from sluicegate.testbed.host import main as main_of_host
 from sluicegate.testbed.job import FOLDER, HostJob, Job, Outcome, QdiscJob, RouterJob
-from sluicegate.testbed.links import add_link, command, forward, name_namespace
+from sluicegate.testbed.links import add_link, forward, name_namespace
 from sluicegate.testbed.qdiscs import Qdiscs
 from sluicegate.testbed.router import Router, rules
 

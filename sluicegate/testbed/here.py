@@ -22,10 +22,10 @@ class HereTestbed:
     """The testbed on this machine.
 
     Attributes:
-        undo: A command that takes away what a job leaves in the kernel; empty: none.
+        undo: Commands that take away what a job leaves in the kernel; of them some are empty.
     """
 
-    undo: Sequence[str] = ()
+    undo: Sequence[Sequence[str]] = ()
 
     @property
     def described(self) -> dict[str, str]:
@@ -48,9 +48,9 @@ class HereTestbed:
         try:
             return run(job, watch)
         finally:
-            if self.undo:
+            for words in filter(None, self.undo):
                 # also after a job that left nothing
-                subprocess.run(self.undo, capture_output=True, check=False)
+                subprocess.run(words, capture_output=True, check=False)
 
 
 def missing_here(*, ours: bool) -> str:

@@ -21,6 +21,7 @@ from sluicegate.testbed.job import HostJob, HostOutcome, Received, Sent
 from sluicegate.testbed.links import take_addresses
 from sluicegate.testbed.loop import Loop
 from sluicegate.testbed.streams import Receivers, Senders
+from sluicegate.testbed.wire import WireLooks
 
 READY = "ready"
 
@@ -53,11 +54,14 @@ def main(bed: Connection) -> None:
     loop = Loop()
     senders, receivers = Senders(loop, job), Receivers(loop, job)
     receiver = datagrams.Receiver(loop, job)
+    wire = WireLooks(loop, job.sample_ns, job.duration_ns) if job.wire else None
     bed.send(READY)
     start_ns: int = bed.recv()
     late, process = _sender_of_datagrams(job, start_ns)
     for part in (senders, receivers, receiver):
         part.begin(start_ns)
+    if wire:
+        wire.begin(start_ns)
     loop.run(start_ns + job.duration_ns)
     senders.sample(job.duration_ns)
     sent = Sent(
@@ -72,6 +76,7 @@ def main(bed: Connection) -> None:
         datagrams=receiver.flows,
         sampled_datagrams=receiver.sampled,
         overruns=receiver.overruns(),
+        wire=wire.rows() if wire else np.empty((0, 3), dtype=np.int64),
     )
     bed.send(HostOutcome(sent, received))
     # connections stay open until the other side has ended, too: then the bed closes the pipe

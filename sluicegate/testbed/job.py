@@ -116,6 +116,21 @@ class Datagrams:
 
 
 @dataclass(frozen=True)
+class Wire:
+    """What happens to packets before a side takes them, behind the link that leads there.
+
+    Attributes:
+        netem: What `tc` adds behind `netem`.
+        tables: Distributions that it names, each as `tc` reads one.
+        police: A filter's action before it, as `tc` takes it; empty: none.
+    """
+
+    netem: str
+    tables: Mapping[str, Sequence[int]]
+    police: str = ""
+
+
+@dataclass(frozen=True)
 class HostJob:
     """What a side does.
 
@@ -136,6 +151,7 @@ class HostJob:
             (`net.ipv4.tcp_ecn`).
         ipv6: Whether all packets are of IPv6, in place of IPv4.
         qdiscs: Lines for `tc` in the side's namespace; its link is `eth0`.
+        wire: What happens to packets on their way to it; None: nothing.
     """
 
     side: Side
@@ -152,6 +168,7 @@ class HostJob:
     ecn: int
     ipv6: bool
     qdiscs: Sequence[str] = ()
+    wire: Wire | None = None
 
 
 @dataclass(frozen=True)
@@ -166,7 +183,8 @@ class RouterJob:
         reverse_delays_s: Propagation from the servers to each client.
         seed: Of its random streams.
         sample_s: Between two lines of what it counts.
-        flows_start_s: When the flows begin, from its start on; None: as soon as they can.
+        flows_start_s: When the flows and the rates of links begin, from its start on; None: the
+            flows as soon as they can.
         ipv6: Whether it gets the packets of IPv6, in place of IPv4.
     """
 
@@ -182,6 +200,23 @@ class RouterJob:
 
 
 @dataclass(frozen=True)
+class Change:
+    """What `tc` changes at a time, for which a shaper does not look by itself.
+
+    Attributes:
+        at_ns: When, since the start of the run.
+        link: Before which link.
+        lines: For `tc`.
+        waking_bytes: Length of a frame that no shaper there takes, by which it wakes.
+    """
+
+    at_ns: int
+    link: Side
+    lines: Sequence[str]
+    waking_bytes: int
+
+
+@dataclass(frozen=True)
 class QdiscJob:
     """The kernel forwards, through qdiscs before the links `servers` and `clients`.
 
@@ -191,11 +226,11 @@ class QdiscJob:
         towards: Of which links it is seen what happens to the packets.
         sampling_ns: Between two samples of how much waits before them.
         places: Packets that there is room for in each log.
-        after: A command whose output is kept; empty: none.
+        after: Commands whose output is kept, one after the other.
         marks_behind: Whether packets are marked at the hosts, whose namespaces have the names of
             their sides then.
-        during: A command that runs during the run; the time of the start, ns, is its last word.
-            Empty: none.
+        during: Commands that run during the run; the time of the start, ns, is their last word.
+        changes: What `tc` changes during the run, in the order of time.
         headers: 1: the packets' headers are brought back, too; else 0. (A number, so that the
             laboratory reads the same instructions for both, and one seed gives one result.)
     """
@@ -205,9 +240,10 @@ class QdiscJob:
     towards: Sequence[Side]
     sampling_ns: int
     places: int
-    after: Sequence[str]
+    after: Sequence[Sequence[str]] = ()
     marks_behind: bool = False
-    during: Sequence[str] = ()
+    during: Sequence[Sequence[str]] = ()
+    changes: Sequence[Change] = ()
     headers: int = 0
 
 
@@ -266,6 +302,9 @@ class Received:
         datagrams: Of each UDP flow, shape (F,).
         sampled_datagrams: Of all UDP flows, in bins of `sample_ns`, shape (T,).
         overruns: Datagrams that the receivers' socket had no room for.
+        wire: At the start of each bin of `sample_ns`, and at the end, shape (T + 1, 3): packets
+            that had come to the wire, that had left it, and that were on it; shape (0, 3) without
+            one.
     """
 
     stream_bytes: NDArray[np.int64]
@@ -273,6 +312,7 @@ class Received:
     datagrams: NDArray[np.int64]
     sampled_datagrams: NDArray[np.int64]
     overruns: int
+    wire: NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -7,33 +7,18 @@ would be one more dependency for the same words.
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 from sluicegate.errors import SluiceError
+from sluicegate.testbed.command import NEAR, command
 from sluicegate.testbed.job import HostJob, address, gateway
+from sluicegate.testbed.wire import lay_wire
 
 # one packet at a time: else TCP hands the link up to 64 kB as one packet
 _LINK = "mtu {mtu} gso_max_segs 1"
-NEAR = "eth0"
 # hardware addresses at both ends of every link
 _ROUTER, _HOST = "02:00:00:00:00:01", "02:00:00:00:00:02"
-
-
-def command(*words: str, text: str | None = None) -> str:
-    """Run a command, with a text as its input; give what it writes.
-
-    Raises:
-        SluiceError: If it is missing or fails, with what it said.
-    """
-    try:
-        done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        raise SluiceError(f"there is no command {words[0]}: see sluice testbed --check") from None
-    if done.returncode:
-        raise SluiceError(f"{' '.join(words)}: {(done.stderr or done.stdout).strip()}")
-    return done.stdout
 
 
 def _ip(lines: Sequence[str]) -> None:
@@ -75,6 +60,8 @@ def take_addresses(job: HostJob) -> None:
     _set("ipv4/tcp_reflect_tos", 1)
     if job.qdiscs:
         command("tc", "-batch", "-", text="\n".join(job.qdiscs))
+    if job.wire is not None:
+        lay_wire(job.wire, job.qdiscs)
 
 
 def _ask_for_ecn(ecn: int) -> None:

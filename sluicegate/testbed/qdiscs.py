@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from sluicegate.errors import SluiceError
+from sluicegate.testbed.changes import Changes
+from sluicegate.testbed.command import command
 from sluicegate.testbed.job import FOLDER, QdiscJob, Seen, Side, across
-from sluicegate.testbed.links import command
 from sluicegate.testbed.packets import PACKET, WITH_HEADERS, PacketLog
 
 _NS_PER_S = 1e9
@@ -33,7 +34,8 @@ class Qdiscs:
         """
         self._after = job.after
         self._during = job.during
-        self._process: subprocess.Popen[bytes] | None = None
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._changes = Changes(job.changes) if job.changes else None
         self._headers = job.headers
         for name, content in job.files.items():
             Path(FOLDER, name).write_bytes(content)
@@ -51,8 +53,9 @@ class Qdiscs:
 
     def begin(self, start_ns: int) -> None:
         """Begin what has to be done during the run, which starts at a time of CLOCK_MONOTONIC."""
-        if self._during:
-            self._process = subprocess.Popen([*self._during, str(start_ns)])
+        self._processes = [subprocess.Popen([*each, str(start_ns)]) for each in self._during]
+        if self._changes:
+            self._changes.begin(start_ns)
 
     def end(self) -> None:
         """End it.
@@ -60,12 +63,13 @@ class Qdiscs:
         Raises:
             SluiceError: If it failed.
         """
-        if self._process is None:
-            return
-        if self._process.poll():
-            raise SluiceError(f"{' '.join(self._during)} ended with {self._process.returncode}")
-        self._process.kill()
-        self._process.wait()
+        for words, process in zip(self._during, self._processes, strict=True):
+            if process.poll():
+                raise SluiceError(f"{' '.join(words)} ended with {process.returncode}")
+            process.kill()
+            process.wait()
+        if self._changes:
+            self._changes.end()
 
     def seen(self) -> Sequence[Seen]:
         """End the looks; give what was seen of each link.
@@ -83,12 +87,12 @@ class Qdiscs:
         return seen
 
     def after(self) -> str:
-        """What the command at the end writes.
+        """What the commands at the end write.
 
         Raises:
-            SluiceError: If it fails, with what it said.
+            SluiceError: If one fails, with what it said.
         """
-        return command(*self._after) if self._after else ""
+        return "".join(command(*words) for words in self._after)
 
 
 class _Sampler:

@@ -102,6 +102,8 @@ class Router:
         main = [job.program, "--scenario", str(scenario), "--seed", str(job.seed)]
         main += ["--delay", repr(job.delay_s), "--reverse-delay", repr(job.reverse_delays_s[0])]
         main += ["--jsonl", str(self._lines), "--interval", repr(job.sample_s)]
+        if job.flows_start_s is not None:
+            main += ["--rate-from", repr(job.flows_start_s)]
         self._daemons = [_Daemon(*main)]
         if len(queues) > 1:
             plain = [job.program, "--aqm", "drop_tail", "--limit", _MOST]

@@ -34,7 +34,12 @@ pub enum Service {
     /// has the rate that it has without them.
     Steps(Arc<[Step]>),
     /// Times at which [`OPPORTUNITY_BYTES`] may cross, ns. They repeat, with the last one as period.
-    Opportunities(Arc<[u64]>),
+    Opportunities {
+        /// The times.
+        times_ns: Arc<[u64]>,
+        /// When they begin; before, there are none.
+        from_ns: u64,
+    },
     /// In aggregates, each after a contention for the air.
     Wifi(Wifi),
     /// In grants, each after a request.
@@ -87,7 +92,30 @@ impl Service {
                 seconds(pair[0])
             ));
         }
-        Ok(Self::Opportunities(times_ns.into()))
+        Ok(Self::Opportunities {
+            times_ns: times_ns.into(),
+            from_ns: 0,
+        })
+    }
+
+    /// Returns the same, so much later. A medium has no times of its own, and stays as it is.
+    pub fn later(self, by_ns: u64) -> Self {
+        match self {
+            Self::Steps(steps) => Self::Steps(
+                steps
+                    .iter()
+                    .map(|step| Step {
+                        from_ns: step.from_ns.saturating_add(by_ns),
+                        ..*step
+                    })
+                    .collect(),
+            ),
+            Self::Opportunities { times_ns, from_ns } => Self::Opportunities {
+                times_ns,
+                from_ns: from_ns.saturating_add(by_ns),
+            },
+            Self::Wifi(_) | Self::Docsis(_) => self,
+        }
     }
 
     /// Returns the rate at a time, bits/s: that of the step, or that of the opportunities of the last
@@ -101,7 +129,8 @@ impl Service {
                     .checked_sub(1)
                     .map_or(constant_bps, |place| steps[place].rate_bps)
             }
-            Self::Opportunities(times_ns) => {
+            Self::Opportunities { times_ns, from_ns } => {
+                let at_ns = at_ns.saturating_sub(*from_ns);
                 let period_ns = times_ns[times_ns.len() - 1];
                 let until = |ns: u64| {
                     let begun = times_ns.partition_point(|time_ns| *time_ns <= ns % period_ns);
@@ -128,7 +157,7 @@ impl Service {
             }
             Self::Wifi(wifi) => bits_within(wifi.rate_bps, within_ns),
             Self::Docsis(docsis) => bits_within(docsis.channel_bps, within_ns),
-            Self::Opportunities(times_ns) => {
+            Self::Opportunities { times_ns, .. } => {
                 let (count, period_ns) = (times_ns.len(), times_ns[times_ns.len() - 1]);
                 let rest_ns = within_ns % period_ns;
                 let at =
@@ -153,7 +182,11 @@ impl Service {
                 let begun = steps.partition_point(|step| step.from_ns <= after_ns);
                 steps.get(begun).map(|step| step.from_ns)
             }
-            Self::Opportunities(_) => Some((after_ns / RATED_EVERY_NS + 1) * RATED_EVERY_NS),
+            Self::Opportunities { from_ns, .. } => {
+                let since_ns = after_ns.saturating_sub(*from_ns);
+                let next_ns = (since_ns / RATED_EVERY_NS + 1) * RATED_EVERY_NS;
+                Some(from_ns.saturating_add(next_ns))
+            }
             // what AQMs are shown is the rate of a link that is always busy
             Self::Wifi(_) | Self::Docsis(_) => None,
         }
@@ -210,9 +243,9 @@ impl Progress {
                 let constant_bps = self.constant_bps;
                 in_steps(steps, constant_bps, &mut self.next, (clock, start, bytes))
             }
-            Service::Opportunities(times_ns) => {
+            Service::Opportunities { times_ns, from_ns } => {
                 let from = at_opportunity(
-                    times_ns,
+                    (times_ns, *from_ns),
                     &mut self.next,
                     &mut self.used,
                     (clock, start, bytes),
@@ -267,7 +300,7 @@ fn in_steps(
 
 /// Returns the time of the opportunity at which the last byte of a packet crosses.
 fn at_opportunity(
-    times_ns: &[u64],
+    (times_ns, from_ns): (&[u64], u64),
     next: &mut u64,
     used: &mut Used,
     (clock, start, bytes): (Clock, Ticks, u32),
@@ -276,16 +309,16 @@ fn at_opportunity(
     let period_ns = times_ns[times_ns.len() - 1];
     let at = |number: u64| {
         let (round, place) = (number / count, number % count);
-        clock.ticks(
-            round
-                .saturating_mul(period_ns)
-                .saturating_add(times_ns[place as usize]),
-        )
+        let since_ns = round
+            .saturating_mul(period_ns)
+            .saturating_add(times_ns[place as usize]);
+        clock.ticks(from_ns.saturating_add(since_ns))
     };
     // an opportunity that finds nothing to send is lost, and so is what is left of one
     if start > used.at || *next == 0 {
         used.left = 0;
-        *next = (*next).max(clock.ns(start) / period_ns * count);
+        let since_ns = clock.ns(start).saturating_sub(from_ns);
+        *next = (*next).max(since_ns / period_ns * count);
         while at(*next) <= start {
             *next += 1;
         }
@@ -320,6 +353,9 @@ mod tests {
         }
         let next = service.next_change_ns(150_000_000);
         assert_eq!(next, Some(200_000_000));
+        let after = service.later(2_000_000_000);
+        assert_eq!(after.rate_bps(2_999_000_000, 1), 12 * bits);
+        assert_eq!(after.next_change_ns(2_150_000_000), Some(2_200_000_000));
         // two seconds, of which the second is an outage
         let times_ns = vec![400_000_000, 800_000_000, 2_000_000_000];
         let service = Service::opportunities(times_ns).unwrap();

@@ -12,7 +12,6 @@
 
 mod agenda;
 mod ahead;
-mod bursts;
 mod classes;
 mod completions;
 mod endpoints;
@@ -26,7 +25,6 @@ mod offered;
 mod packet;
 mod pages;
 mod plan;
-mod policer;
 mod port;
 mod reception;
 mod routes;
@@ -41,10 +39,8 @@ mod timer;
 mod topology;
 mod tournament;
 mod trace;
-mod wire;
 mod world;
 
-pub use bursts::Bursts;
 pub use completions::{BySize, Completions, SIZES};
 pub use error::NetworkError;
 pub use marker::{Marker, Meter};
@@ -52,7 +48,6 @@ pub use observation::{GroupState, Observation, PortState};
 pub use offered::{Offered, OfferedDatagram, OfferedTcp, offered};
 pub use packet::{Kind, Packet, TrafficClass};
 pub use plan::Plan;
-pub use policer::Policer;
 pub use reception::Reception;
 pub use run::{
     ClassCounts, Counts, DatagramOutcome, Monitor, Period, Replication, TcpOutcome, simulate,
@@ -63,6 +58,7 @@ pub use session::Session;
 pub use sluice_aqm::NEVER;
 pub use sluice_link::{Service, Step as RateStep};
 pub use sluice_queue::{LaneState, QueueState};
+pub use sluice_wire::{Bursts, Loss, Policer, WirePlan, WireTally};
 pub use sources::{
     ArrivalProcess, Call, Datagrams, Distribution, Extent, Felt, Group, LongTcp, Noise, Recording,
     Replay, ShortTcp, Size, Source, TcpFlow, TcpKind, Video, Web,
@@ -70,4 +66,3 @@ pub use sources::{
 pub use tally::{Cell, ClassQueue, Tally};
 pub use topology::{Link, PortPlan, Topology};
 pub use trace::{Event, Step, Trace};
-pub use wire::{Loss, WirePlan, WireTally};

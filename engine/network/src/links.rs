@@ -209,8 +209,8 @@ impl Links {
         self.states[event].transmitter.free()
     }
 
-    /// Lays a packet into the line at an end of a wire, from which it comes out at once.
-    pub fn lay(&mut self, now: Ticks, event: usize, transit: Transit) {
+    /// Lets a packet out of a wire: it joins the line at the wire's end, and leaves it at once.
+    pub fn release(&mut self, now: Ticks, event: usize, transit: Transit) {
         let line = &mut self.states[event].line;
         if line.is_empty() {
             self.events.set(event, now);

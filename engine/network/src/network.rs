@@ -7,6 +7,7 @@
 use sluice_aqm::NEVER;
 use sluice_link::{Clock, Instant, Ticks};
 use sluice_random::stream;
+use sluice_wire::{Wire, WireTally};
 
 use crate::{
     classes::Classes,
@@ -20,7 +21,6 @@ use crate::{
     tally::Tally,
     topology::{self, Topology},
     trace::{Step, Trace, noting},
-    wire::{Wire, WireTally},
 };
 
 /// Maximum number of packets in transit, 32 bytes each: unlimited queues could fill the memory.
@@ -30,7 +30,8 @@ const MOST_ON_WAY: usize = 20_000_000;
 pub struct Network<T, const BY_CLASS: bool> {
     links: Links,
     ports: Vec<Port>,
-    wires: Vec<Wire>,
+    /// Each with the number of its link.
+    wires: Vec<(usize, Wire<Transit>)>,
     /// When the last packet came out of a wire.
     out_of_wire: Ticks,
     pub aside: Aside,
@@ -83,7 +84,7 @@ impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
             }
             if let Some(plan) = &link.wire {
                 let random = stream(seed, &format!("wire {number}"), replication);
-                wires.push(Wire::new(number, plan.clone(), random));
+                wires.push((number, Wire::new(plan.clone(), random)));
             }
         }
         Self {
@@ -105,10 +106,10 @@ impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
 
     /// Returns the link with the most packets if there are too many packets in transit.
     pub fn overfull(&self) -> Option<usize> {
-        let on_wires: usize = self.wires.iter().map(Wire::len).sum();
+        let on_wires: usize = self.wires.iter().map(|(_, wire)| wire.len()).sum();
         if on_wires > MOST_ON_WAY {
-            let fullest = self.wires.iter().max_by_key(|wire| wire.len());
-            return fullest.map(|wire| wire.link);
+            let fullest = self.wires.iter().max_by_key(|(_, wire)| wire.len());
+            return fullest.map(|(link, _)| *link);
         }
         let overfull = self.links.room() > MOST_ON_WAY;
         overfull.then(|| self.links.fullest()).flatten()
@@ -215,11 +216,12 @@ impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
     #[cold]
     fn enter_wire(&mut self, now: Ticks, index: usize, transit: Transit) {
         let clock = self.links.clock;
-        let wire = &mut self.wires[index];
-        let out = wire.enter(clock, now, transit);
+        let (link, wire) = &mut self.wires[index];
+        let bytes = u32::from(transit.packet().bytes);
+        let out = wire.enter(clock, now, bytes, transit);
         if T::ON {
             let (at, step) = out.map_or((now, Step::Lose), |out| (out, Step::Receive));
-            noting(clock, &mut self.trace, &self.aside, now, transit)(at, step, wire.link);
+            noting(clock, &mut self.trace, &self.aside, now, transit)(at, step, *link);
         }
         if out.is_none() {
             self.aside.forget(&transit.packet());
@@ -231,16 +233,17 @@ impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
     #[cold]
     fn leave_wire(&mut self, now: Ticks, index: usize) {
         self.out_of_wire = now;
-        let mut transit = self.wires[index].leave();
+        let mut transit = self.wires[index].1.leave();
         self.set_wire(index);
         transit.place.go_on();
         let end = self.links.len() - self.wires.len() + index;
-        self.links.lay(now, end, transit);
+        self.links.release(now, end, transit);
     }
 
     fn set_wire(&mut self, index: usize) {
         let event = self.links.len() + self.ports.len() + index;
-        self.links.events.set(event, self.wires[index].due());
+        let due = self.wires[index].1.due();
+        self.links.events.set(event, due.unwrap_or(NEVER));
     }
 
     /// Returns the class of a packet that reached the end of its route, and when it was sent, ns;
@@ -321,7 +324,8 @@ impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
 
     /// Returns the counts of each wire since the last call.
     pub fn take_wire_tallies(&mut self) -> Vec<WireTally> {
-        self.wires.iter_mut().map(Wire::take_tally).collect()
+        let wires = self.wires.iter_mut();
+        wires.map(|(_, wire)| wire.take_tally()).collect()
     }
 
     /// Returns the series of each port.

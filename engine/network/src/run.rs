@@ -7,6 +7,7 @@ use std::sync::{
 
 use rayon::prelude::*;
 use sluice_tcp::Sender;
+use sluice_wire::WireTally;
 
 use crate::{
     completions::BySize,
@@ -17,7 +18,6 @@ use crate::{
     sources::Felt,
     tally::Tally,
     trace::Trace,
-    wire::WireTally,
     world::replicate,
 };
 

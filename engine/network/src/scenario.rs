@@ -15,18 +15,15 @@ use sluice_scenario::{
 use sluice_tcp::{Config, ConfigError, GREEDY, Variant};
 
 use crate::{
-    bursts::Bursts,
     error::NetworkError,
     marker::{Marker, Meter},
     packet::TrafficClass,
     plan::{Plan, most_replications},
-    policer::Policer,
     sources::{
-        ArrivalProcess, Call, Datagrams, Distribution, Extent, Group, LongTcp, Noise, Recording,
-        Replay, ShortTcp, Size, Source, TcpFlow, TcpKind, Video, Web,
+        ArrivalProcess, Call, Datagrams, Extent, Group, LongTcp, Noise, Recording, Replay,
+        ShortTcp, Size, Source, TcpFlow, TcpKind, Video, Web,
     },
     topology::{Link, PortPlan, Topology},
-    wire::{Loss, WirePlan},
 };
 
 impl Plan {
@@ -85,7 +82,7 @@ impl Plan {
                     wire: scenario
                         .own(link)
                         .and_then(|own| own.wire.as_ref())
-                        .map(wire),
+                        .map(given::Wire::plan),
                     port: link.queue.then(|| port(link)).transpose()?,
                 })
             })
@@ -151,30 +148,6 @@ fn marker(given: &given::Marker) -> Marker {
     }
 }
 
-fn wire(wire: &given::Wire) -> WirePlan {
-    WirePlan {
-        loss: wire.loss.as_ref().map(|loss| match loss {
-            given::Loss::Bernoulli(each) => Loss::Bernoulli(each.probability),
-            given::Loss::GilbertElliott(burst) => Loss::GilbertElliott {
-                enter: burst.enter,
-                leave: burst.leave,
-                loss: [burst.loss_in_good, burst.loss_in_bad],
-            },
-            given::Loss::Policer(policer) => Loss::Policer(Policer {
-                rate_bps: policer.rate_bps,
-                burst_bytes: policer.burst_bytes,
-            }),
-        }),
-        jitter: wire.jitter.as_ref().map(time),
-        jitter_share: wire.jitter_share,
-        reorder: wire.reorder,
-        bursts: wire.bursts.as_ref().map(|bursts| Bursts {
-            gap: time(&bursts.gap),
-            packets: bursts.packets,
-        }),
-    }
-}
-
 /// Numbers the classes of the groups of flows by their names; empty if flows are not counted by
 /// class, or if that would take too much memory.
 fn classes(names: &[String], ports: usize, replications: u32) -> Vec<u16> {
@@ -227,7 +200,7 @@ fn source(flows: &Flows) -> Result<Source, String> {
             objects: size(&flows.objects),
             page_objects: flows.page_objects,
             connections: flows.connections,
-            think: time(&flows.think),
+            think: flows.think.plan(),
             start_ns,
             spread_ns: ns(flows.spread_s),
             stop_ns,
@@ -341,20 +314,6 @@ fn in_seconds(error: ConfigError) -> String {
     }
 }
 
-fn time(of: &given::Distribution) -> Distribution {
-    match of {
-        given::Distribution::Constant(of) => Distribution::Constant(ns(of.mean_s)),
-        given::Distribution::Uniform(of) => {
-            Distribution::Uniform(ns(of.least_s), ns(of.greatest_s))
-        }
-        given::Distribution::Exponential(of) => Distribution::Exponential(ns(of.mean_s)),
-        given::Distribution::Pareto(of) => Distribution::Pareto {
-            mean: ns(of.mean_s),
-            shape: of.shape,
-        },
-    }
-}
-
 fn size(sizes: &Sizes) -> Size {
     let mean = sizes.mean_packets;
     match (sizes.kind, sizes.shape) {
@@ -367,7 +326,7 @@ fn size(sizes: &Sizes) -> Size {
 fn extent(flows: &ShortTcpFlows) -> Result<Extent, String> {
     match (&flows.packets, &flows.duration) {
         (Some(packets), _) => Ok(Extent::Packets(size(packets))),
-        (None, Some(duration)) => Ok(Extent::Duration(time(duration))),
+        (None, Some(duration)) => Ok(Extent::Duration(duration.plan())),
         (None, None) => Err("one of duration and packets must be given".into()),
     }
 }
@@ -384,7 +343,7 @@ fn noisy(mean_gap_ns: f64, fgn: &Fgn) -> ArrivalProcess {
 }
 
 fn flow_arrivals(flows: &ShortTcpFlows) -> ArrivalProcess {
-    let gaps = time(&flows.gaps);
+    let gaps = flows.gaps.plan();
     match &flows.fgn {
         Some(fgn) => noisy(gaps.mean_ns(), fgn),
         None => ArrivalProcess::Gaps(gaps),
@@ -399,7 +358,7 @@ fn gap_ns(packet_bytes: u16, rate_bps: f64) -> f64 {
 fn datagram_arrivals(flows: &DatagramFlows) -> Result<ArrivalProcess, String> {
     let gap_ns = gap_ns(flows.packet_bytes, flows.rate_bps);
     if let (Some(on), Some(off)) = (&flows.on, &flows.off) {
-        let (on, off) = (time(on), time(off));
+        let (on, off) = (on.plan(), off.plan());
         return Ok(ArrivalProcess::OnOff { gap_ns, on, off });
     }
     if let Some(self_similar) = &flows.self_similar {

@@ -4,8 +4,9 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use sluice_aqm::{AqmSource, BufferPolicy, Configured};
 use sluice_link::Service;
+use sluice_wire::WirePlan;
 
-use crate::{error::NetworkError, wire::WirePlan};
+use crate::error::NetworkError;
 
 /// The queue before a link.
 #[derive(Clone, Debug)]

@@ -187,6 +187,9 @@ pub struct LinkOptions {
     /// time_s,rate_bps, or a trace of Mahimahi. Before its first row, --rate holds.
     #[arg(long, value_name = "FILE")]
     pub rate_file: Option<PathBuf>,
+    /// Begin the times of a rate, of a file or a scenario, so many seconds after the start [default: 0].
+    #[arg(long, value_name = "S", value_parser = interval, allow_negative_numbers = true)]
+    pub rate_from: Option<f64>,
     /// Packets that may wait [default: 250, or as many as --limit-bytes has room for].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub limit: Option<String>,

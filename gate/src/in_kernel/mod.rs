@@ -58,6 +58,13 @@ pub fn read(options: &LinkOptions) -> Result<Settings, SettingsError> {
                 .into(),
         ));
     }
+    if settings.forward.wire.is_some() {
+        return Err(SettingsError(
+            "in the kernel, a qdisc ends where the packet leaves: links.\"...\".wire must be left out, or \
+             laid by netem at the other end of the link"
+                .into(),
+        ));
+    }
     settings.reverse = None;
     settings.forward.delay_ns = 0;
     Ok(settings)

@@ -289,6 +289,7 @@ impl InKernel {
                 ..Live::default()
             },
             measures,
+            wire: None,
             losses: Losses::default(),
             // no packet is handed over to the gate, so none is lost on the way
             kernel: KernelCounts {

@@ -10,6 +10,7 @@ use sluice_aqm::{NEVER, Running, Verdict};
 use sluice_link::{Clock, Ticks, Transmitter};
 use sluice_queue::{Observer, Packet, Queue, Waiting};
 use sluice_random::Stream;
+use sluice_wire::{Wire, WireTally};
 
 use crate::{
     measures::Measures,
@@ -20,6 +21,9 @@ use crate::{
 pub trait Outlet<P>: Observer<P> {
     /// Called when a packet has left the link at `at_ns`.
     fn released(&mut self, at_ns: u64, packet: P);
+
+    /// Called when a packet was lost on the wire behind the link, which is no decision of its queue.
+    fn lost_on_wire(&mut self, packet: P);
 
     /// Called when the transmission of a packet begins, which has waited for `sojourn_ns`.
     #[inline]
@@ -53,6 +57,8 @@ pub struct Link<P> {
     ready: Option<Ticks>,
     /// Packets that were sent or are in transmission, and when they leave the link.
     on_way: VecDeque<(Ticks, P)>,
+    /// What happens to them then.
+    wire: Option<Wire<P>>,
     tick: Option<Tick>,
     /// The next change of the rate, if there is one.
     change: Option<Tick>,
@@ -76,6 +82,7 @@ impl<P: Packet> Link<P> {
             sending: None,
             ready: None,
             on_way: VecDeque::new(),
+            wire: None,
             tick: None,
             change: None,
             announced: 1,
@@ -85,6 +92,19 @@ impl<P: Packet> Link<P> {
         link.announce_tick(0);
         link.show_rate(0);
         link
+    }
+
+    /// Gives it the wire of its settings; `random` is the wire's random stream. Without this nothing
+    /// happens on it.
+    pub fn with_wire(mut self, random: Stream) -> Self {
+        let plan = self.settings.wire.clone();
+        self.wire = plan.map(|plan| Wire::new(plan, random));
+        self
+    }
+
+    /// Returns the counts of its wire; `None` if it has none.
+    pub fn wire(&self) -> Option<WireTally> {
+        self.wire.as_ref().map(Wire::tally)
     }
 
     /// Returns its present settings.
@@ -118,7 +138,7 @@ impl<P: Packet> Link<P> {
     }
 
     /// Goes on with other settings, rate and delay from the next packet on; [`Queue::retune`] says
-    /// what stays.
+    /// what stays. So does the wire.
     pub fn change(&mut self, now_ns: u64, settings: LinkSettings) {
         let service = settings.service().cloned();
         self.transmitter
@@ -142,7 +162,8 @@ impl<P: Packet> Link<P> {
 
     /// Number of packets that wait or are on their way.
     pub fn held(&self) -> u64 {
-        (self.packets() + self.on_way.len()) as u64
+        let on_wire = self.wire.as_ref().map_or(0, Wire::len);
+        (self.packets() + self.on_way.len() + on_wire) as u64
     }
 
     /// Returns the AQM, if there is only one.
@@ -164,12 +185,18 @@ impl<P: Packet> Link<P> {
         let out = self.on_way.front().map_or(NEVER, |(out, _)| *out);
         let due = out.min(self.end()).min(self.tick_due());
         let due = due.min(self.change.map_or(NEVER, |change| change.due));
+        let due = due.min(self.out_of_wire());
         (due < NEVER).then(|| self.clock.ns(due))
     }
 
     /// True if packets are in transmission, on their way, or held by a shaper; packets wait only then.
     pub fn is_busy(&self) -> bool {
-        !self.on_way.is_empty() || self.ready.is_some()
+        !self.on_way.is_empty() || self.ready.is_some() || self.out_of_wire() < NEVER
+    }
+
+    /// When the next packet comes out of the wire; `NEVER` if none is there.
+    fn out_of_wire(&self) -> Ticks {
+        self.wire.as_ref().and_then(Wire::due).unwrap_or(NEVER)
     }
 
     /// When the transmission ends, or an idle link asks its queue again; `NEVER` if neither.
@@ -199,10 +226,14 @@ impl<P: Packet> Link<P> {
         verdict
     }
 
-    /// Removes and returns all packets that it holds: first those on the link, then those in the
-    /// queue.
+    /// Removes and returns all packets that it holds: first those on the wire and on the link, then
+    /// those in the queue.
     pub fn drain(&mut self, now_ns: u64) -> Vec<P> {
-        let mut held: Vec<P> = self.on_way.drain(..).map(|(_, packet)| packet).collect();
+        let mut held: Vec<P> = Vec::new();
+        while self.out_of_wire() < NEVER {
+            held.extend(self.wire.as_mut().map(Wire::leave));
+        }
+        held.extend(self.on_way.drain(..).map(|(_, packet)| packet));
         let random = &mut || self.random.next_u64();
         let mut dropped = Vec::new();
         let observer = &mut |packet, _| dropped.push(packet);
@@ -265,8 +296,30 @@ impl<P: Packet> Link<P> {
         while let Some((out, packet)) = self.on_way.front().copied()
             && out < until
         {
+            self.leave_wire(out, outlet);
             self.on_way.pop_front();
-            outlet.released(self.clock.ns(out), packet);
+            match &mut self.wire {
+                None => outlet.released(self.clock.ns(out), packet),
+                Some(wire) => {
+                    if wire
+                        .enter(self.clock, out, packet.bytes(), packet)
+                        .is_none()
+                    {
+                        outlet.lost_on_wire(packet);
+                    }
+                }
+            }
+        }
+        self.leave_wire(until, outlet);
+    }
+
+    /// Lets out what comes out of the wire before `until`.
+    fn leave_wire(&mut self, until: Ticks, outlet: &mut impl Outlet<P>) {
+        let Some(wire) = &mut self.wire else { return };
+        while let Some(due) = wire.due()
+            && due < until
+        {
+            outlet.released(self.clock.ns(due), wire.leave());
         }
     }
 

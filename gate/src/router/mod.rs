@@ -10,7 +10,6 @@ use sluice_aqm::{Aqm, Verdict};
 use sluice_ecn::Ecn;
 use sluice_link::Clock;
 use sluice_queue::Observer;
-use sluice_random::stream;
 
 use crate::{
     backends::{Backend, Fate, Incoming},
@@ -44,6 +43,10 @@ impl Observer<Held> for Outcome {
 impl Outlet<Held> for Outcome {
     fn released(&mut self, at_ns: u64, packet: Held) {
         self.released.push((at_ns, packet));
+    }
+
+    fn lost_on_wire(&mut self, packet: Held) {
+        self.lost.push(packet.id);
     }
 
     fn started(&mut self, packet: &Held, sojourn_ns: u64) {
@@ -83,13 +86,9 @@ impl<B: Backend> Router<B> {
         let mut ports = Vec::new();
         for (number, link) in settings.links().into_iter().enumerate() {
             backend.set(number, link.ecn(), held(link))?;
-            let random = stream(
-                settings.seed,
-                &format!("aqm {}", settings.streams[number]),
-                0,
-            );
+            let [random, on_wire] = settings.randoms(number);
             ports.push(RunningLink {
-                link: Link::new(link.clone(), Clock::endless(), random),
+                link: Link::new(link.clone(), Clock::endless(), random).with_wire(on_wire),
                 outcome: Outcome::default(),
                 payloads: HashMap::new(),
                 live: Live::default(),
@@ -226,6 +225,7 @@ impl<B: Backend> DataPlane for Router<B> {
                     aqm.and_then(|aqm| aqm.probability()),
                 ),
                 measures: port.link.measures(now_ns),
+                wire: port.link.wire(),
                 live: Live {
                     sojourn_by_class: port.outcome.sojourn_by_class,
                     ..port.live.clone()

@@ -1,5 +1,7 @@
 //! How a link stands, whoever moves its packets.
 
+use sluice_wire::WireTally;
+
 use crate::{
     backends::{Counts, Losses},
     measures::{Measures, Times},
@@ -41,6 +43,8 @@ pub struct Snapshot {
     pub shares: [Shares; 2],
     /// Measures since the start.
     pub measures: Measures,
+    /// What its wire did to packets since the start; `None` if nothing happens on it.
+    pub wire: Option<WireTally>,
     /// Other counts since the start.
     pub live: Live,
     /// Losses since the start.

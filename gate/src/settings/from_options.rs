@@ -41,6 +41,7 @@ pub(super) fn of_options(options: &LinkOptions) -> Result<Settings, SettingsErro
     let forward = LinkSettings {
         rate_bps,
         varying,
+        wire: None,
         delay_ns,
         overhead_bytes: 0,
         buffer: own_buffer(options)?,
@@ -67,6 +68,11 @@ pub(super) fn of_options(options: &LinkOptions) -> Result<Settings, SettingsErro
     })
 }
 
+/// Returns when the times of a rate begin, by `--rate-from`.
+pub(super) fn from_ns(options: &LinkOptions) -> u64 {
+    options.rate_from.map_or(0, sluice_scenario::ns)
+}
+
 /// Returns how the rate varies by `--rate-file`.
 pub(super) fn rate_file(options: &LinkOptions) -> Result<Option<Varying>, SettingsError> {
     let Some(path) = &options.rate_file else {
@@ -77,7 +83,7 @@ pub(super) fn rate_file(options: &LinkOptions) -> Result<Option<Varying>, Settin
         .service()
         .map_err(|what| SettingsError(format!("--rate-file {what}")))?;
     Ok(Some(Varying {
-        service: service.clone(),
+        service: service.clone().later(from_ns(options)),
         file: Some(path.clone()),
     }))
 }

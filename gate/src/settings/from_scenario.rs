@@ -4,14 +4,14 @@ use std::path::Path;
 
 use sluice_scenario::{
     AnyScenario, Discipline, NetworkScenario,
-    network::{Rate, SimplexLink},
+    network::{Rate, SimplexLink, Wire},
     ns,
 };
 
 use super::{
     ConfiguredDiscipline, LinkSettings, Settings, SettingsError, Varying,
     configured::discipline,
-    from_options::{buffer, delay_ns, rate_bps, rate_file, reverse_delay_ns, seed},
+    from_options::{buffer, delay_ns, from_ns, rate_bps, rate_file, reverse_delay_ns, seed},
     link::plain,
     refuse,
 };
@@ -31,14 +31,6 @@ pub(super) fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings
     };
     let (forward, reverse) = bottleneck(&scenario)
         .map_err(|what| SettingsError(format!("{}: {what}", path.display())))?;
-    for (name, own) in &scenario.links.0 {
-        if own.wire.is_some() {
-            return refuse(format!(
-                "{}: links.\"{name}\".wire must be left out: the gate's wires are real ones",
-                path.display()
-            ));
-        }
-    }
     let discipline = match &options.aqm {
         Some(aqm) => discipline("--aqm", aqm)?,
         None => chosen(&scenario, options.discipline.as_deref())
@@ -54,8 +46,12 @@ pub(super) fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings
                 (Some(varying), _) => Some(varying.clone()),
                 // --rate replaces the scenario's rate, whether it varies or not
                 (None, Some(_)) => None,
-                (None, None) => varying(&scenario, simplex)?,
+                (None, None) => varying(&scenario, simplex, from_ns(options))?,
             },
+            wire: scenario
+                .own(simplex)
+                .and_then(|own| own.wire.as_ref())
+                .map(Wire::plan),
             delay_ns: delay_ns.unwrap_or_else(|| ns(simplex.delay_s)),
             overhead_bytes: 0,
             buffer: buffer(scenario.buffer(simplex), options)?,
@@ -86,6 +82,7 @@ pub(super) fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings
 fn varying(
     scenario: &NetworkScenario,
     link: &SimplexLink,
+    from_ns: u64,
 ) -> Result<Option<Varying>, SettingsError> {
     let Some(rate) = scenario.own(link).and_then(|own| own.rate.as_ref()) else {
         return Ok(None);
@@ -94,7 +91,7 @@ fn varying(
         Rate::RateFile(file) => Some(file.path.path().to_owned()),
         _ => None,
     };
-    let service = rate.service().map_err(SettingsError)?;
+    let service = rate.service().map_err(SettingsError)?.later(from_ns);
     Ok(Some(Varying { service, file }))
 }
 

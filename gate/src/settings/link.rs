@@ -6,6 +6,7 @@ use sluice_aqm::{Configured, Running};
 use sluice_link::Service;
 use sluice_queue::Packet;
 use sluice_scenario::{AqmName, Discipline, Params, Queue, Scheduler};
+use sluice_wire::WirePlan;
 
 use super::ConfiguredDiscipline;
 
@@ -28,6 +29,8 @@ pub struct Varying {
 pub struct LinkSettings {
     /// Rate, bits/s; if it varies, that before the first step.
     pub rate_bps: u64,
+    /// What happens to packets behind it; `None`: nothing.
+    pub wire: Option<WirePlan>,
     /// How its rate varies.
     pub varying: Option<Varying>,
     /// Propagation delay, ns.

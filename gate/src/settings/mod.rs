@@ -7,6 +7,7 @@ mod link;
 mod syntax;
 
 use sluice_aqm::Configured;
+use sluice_random::{Stream, stream};
 
 pub use configured::ConfiguredDiscipline;
 pub(crate) use configured::named;
@@ -61,6 +62,12 @@ impl Settings {
             .into_iter()
             .flatten()
             .collect()
+    }
+
+    /// Returns the random streams of a link's AQM and of its wire.
+    pub(crate) fn randoms(&self, link: usize) -> [Stream; 2] {
+        let place = self.streams[link];
+        ["aqm", "wire"].map(|of| stream(self.seed, &format!("{of} {place}"), 0))
     }
 
     /// Returns the same with another discipline before one of the links.

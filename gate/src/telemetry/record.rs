@@ -2,6 +2,7 @@
 //! and `sluiced check --watch`. Its schema is `docs/reference/outputs/router.schema.json`.
 
 use serde::{Deserialize, Serialize};
+use sluice_wire::WireTally;
 
 use crate::{
     measures::{Figures, TimeFigures},
@@ -81,9 +82,37 @@ pub struct Line {
     pub kernel_queue_drops: Option<u64>,
     /// Packets for which the receive buffer had no room.
     pub kernel_buffer_drops: Option<u64>,
+    /// What happened on the wire behind the link; `None` if nothing does.
+    pub wire: Option<WireCounts>,
     /// What was counted since the record before; the record at the end of a run has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
+}
+
+/// Packets on a wire since the start.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WireCounts {
+    /// That came to it.
+    pub entered: u64,
+    /// That it lost.
+    pub lost: u64,
+    /// That came out after one that had entered later.
+    pub reordered: u64,
+}
+
+impl WireCounts {
+    fn of(tally: WireTally) -> Self {
+        let WireTally {
+            entered,
+            lost,
+            reordered,
+        } = tally;
+        Self {
+            entered,
+            lost,
+            reordered,
+        }
+    }
 }
 
 /// What was counted between two records.
@@ -117,6 +146,7 @@ impl Record {
             rate_bps,
             shares,
             measures,
+            wire,
             live,
             losses,
             kernel,
@@ -151,6 +181,7 @@ impl Record {
             kernel_held: kernel.held,
             kernel_queue_drops: kernel.queue_drops,
             kernel_buffer_drops: kernel.buffer_drops,
+            wire: wire.map(WireCounts::of),
             interval: None,
         }
     }
@@ -222,6 +253,7 @@ mod tests {
         let schema: Value = serde_json::from_str(schema).unwrap();
         let line = Line {
             version: VERSION,
+            wire: Some(WireCounts::default()),
             interval: Some(Interval::default()),
             ..Line::default()
         };

@@ -8,7 +8,6 @@ from sluicegate.daemon import program
 from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
 from sluicegate.testbed.job import RouterJob
 from sluicegate.worlds.real.alone import alone
-from sluicegate.worlds.real.varying import later, rates
 
 # the daemon follows a rate from its own start on: so long before the flows begin
 _HEAD_S = 5.0
@@ -29,10 +28,10 @@ def daemon(
     delay_s = min(ways_s)
     # flows begin where a line of the daemon is due
     head_s = scenario.sample_s * math.ceil(1 + _HEAD_S / scenario.sample_s)
-    varies = rates(scenario) is not None
+    varies = any(own.rate is not None for own in scenario.links.values())
     return RouterJob(
         program=found,
-        scenario=alone(later(scenario, head_s), discipline),
+        scenario=alone(scenario, discipline),
         rate_bps=topology.rate_bps,
         delay_s=delay_s,
         reverse_delays_s=[2 * way_s - delay_s for way_s in ways_s],

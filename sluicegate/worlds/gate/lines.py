@@ -10,18 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate.worlds.real.outcome import PortSeries, Tally, Times, nearest
-from sluicegate.worlds.real.varying import Rates
 
 DIRECTIONS = ("forward", "reverse")
 
 # width of the bins of times: what the daemon tells apart at 13 ms
 _BIN_NS = 1 << 17
 _NS_PER_S = 1e9
-_COUNTS = ("clock_ns", "arrivals", "sent", "sent_bytes", "lost", "marked", "queue_packets")
+_COUNTS = (
+    *("clock_ns", "arrivals", "sent", "sent_bytes", "lost", "marked", "queue_packets"),
+    "rate_bps",
+)
 _LEVELS = ("time_s", "average_queue", "drop_probability")
 _DISTRIBUTIONS = ("queue", "sojourn", "delay")
 # the reasons for losses that are verdicts 1 to 3, and the one that is verdict 5
 _REASONS = ("early", "forced", "overflow", "both")
+_OF_WIRE = ("entered", "lost", "reordered")
 _BEYOND_THE_QUEUE = (
     "id_gaps",
     "kernel_queue_drops",
@@ -39,7 +42,7 @@ class Lines:
 
     Attributes:
         counts: Columns of whole numbers, shape (N,): from the start of the daemon, but for
-            `clock_ns` (of CLOCK_MONOTONIC) and `queue_packets`.
+            `clock_ns` (of CLOCK_MONOTONIC), `queue_packets` and `rate_bps`.
         levels: Columns of other figures, shape (N,); NaN where there is none.
         pairs: For each of queue, sojourn and delay, and each line, the values in the time since the
             line before, with their counts, shape (K, 2); those of the queue with their ns.
@@ -48,15 +51,11 @@ class Lines:
     Args:
         text: The lines of all links.
         link: Which link.
-        rates: How its rate varies; None: it does not.
-        start_ns: When the run started, of CLOCK_MONOTONIC.
+        varies: Whether its rate varies.
     """
 
-    def __init__(
-        self, text: str, link: str, *, rates: Rates | None = None, start_ns: int = 0
-    ) -> None:
-        self._rates = rates
-        self._start_ns = start_ns
+    def __init__(self, text: str, link: str, *, varies: bool = False) -> None:
+        self._varies = varies
         rows: list[list[int]] = []
         levels: list[list[float | None]] = []
         self.pairs: dict[str, list[Pairs]] = {name: [] for name in _DISTRIBUTIONS}
@@ -68,13 +67,16 @@ class Lines:
                 continue
             sums = [found["sojourn_sum_ns"], found["delay_sum_ns"]]
             drops = [found["drops"][reason] for reason in _REASONS]
-            rows.append([*(found[name] for name in _COUNTS), *drops, *sums])
+            wire = found.get("wire") or dict.fromkeys(_OF_WIRE, 0)
+            of_wire = [wire[name] for name in _OF_WIRE]
+            rows.append([*(found[name] for name in _COUNTS), *drops, *sums, *of_wire])
             levels.append([found[name] for name in _LEVELS])
             for name, pairs in self.pairs.items():
                 given = found["interval"][f"{name}_distribution_ns"]
                 pairs.append(np.array(given, dtype=np.int64).reshape(-1, 2))
             self.last = found
-        names = [*_COUNTS, *_REASONS, "sojourn_ns", "delay_ns"]
+        of_wire = [f"wire_{name}" for name in _OF_WIRE]
+        names = [*_COUNTS, *_REASONS, "sojourn_ns", "delay_ns", *of_wire]
         columns = np.array(rows, dtype=np.int64).reshape(-1, len(names)).T
         self.counts = dict(zip(names, columns, strict=True))
         columns_of_levels = np.array(levels, dtype=np.float64).reshape(-1, len(_LEVELS)).T
@@ -108,7 +110,8 @@ class Lines:
 
         return Tally(
             duration=duration_ns,
-            idle=max(0, duration_ns - self._busy_ns(first, last, rate_bps)),
+            # from the start of a transmission to its end a packet is in service
+            idle=max(0, duration_ns - (grown("delay_ns") - grown("sojourn_ns"))),
             queue=_counted(*pairs["queue"].T),
             arrivals=grown("arrivals"),
             verdicts=[0, early, forced, overflow, grown("marked"), both],
@@ -136,21 +139,20 @@ class Lines:
             sent_bytes=since("sent_bytes"),
             average=self.levels["average_queue"][at],
             probability=self.levels["drop_probability"][at],
-            rate_bps=np.empty(0, dtype=np.uint64)
-            if self._rates is None
-            else self._rates.at(times_ns - self._start_ns).astype(np.uint64),
+            # 1 bit/s in an outage, as AQMs see it
+            rate_bps=np.maximum(self.counts["rate_bps"][at], 1).astype(np.uint64)
+            if self._varies
+            else np.empty(0, dtype=np.uint64),
         )
 
-    def _busy_ns(self, first: int, last: int, rate_bps: float) -> int:
-        """How long the link sent between two lines."""
-        bits = 8 * np.diff(self.counts["sent_bytes"][first : last + 1])
-        if self._rates is None:
-            return round(float(bits.sum()) / rate_bps * _NS_PER_S)
-        # what left between two lines left at the mean rate between them
-        clock_ns = self.counts["clock_ns"][first : last + 1] - self._start_ns
-        could = np.diff(self._rates.bits_until(clock_ns))
-        lasting_ns = np.diff(clock_ns)
-        return round(float(np.minimum(bits / np.maximum(could, 1.0), 1.0) @ lasting_ns))
+    def wire(self, since_ns: int, until_ns: int) -> tuple[int, int, int]:
+        """Packets that came to its wire between two times, that it lost, and that were late."""
+        first, last = nearest(self.counts["clock_ns"], [since_ns, until_ns])
+        came, lost, overtaken = (
+            int(self.counts[f"wire_{name}"][last] - self.counts[f"wire_{name}"][first])
+            for name in _OF_WIRE
+        )
+        return came, lost, overtaken
 
     def uncounted(self) -> dict[str, int]:
         """What the queue never saw, or could not treat as it should; without those that are 0."""

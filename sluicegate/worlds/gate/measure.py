@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sluicegate import _engine, store
 from sluicegate.errors import NOTHING_FINISHED, InterruptError
-from sluicegate.scenario import Discipline, NetworkScenario
+from sluicegate.scenario import Discipline, LinkSettings, NetworkScenario
 from sluicegate.testbed.job import Outcome
 from sluicegate.testbed.run import run as run_job
 from sluicegate.worlds.gate.daemon import daemon
@@ -25,7 +25,7 @@ from sluicegate.worlds.network.assemble import record as network_record
 from sluicegate.worlds.real.counts import Flows, replication
 from sluicegate.worlds.real.outcome import Replication
 from sluicegate.worlds.real.plan import plan
-from sluicegate.worlds.real.varying import rates
+from sluicegate.worlds.real.varying import BACK, LINK
 
 _FIGURES = ("mean", "p50", "p99", "max")
 
@@ -75,13 +75,14 @@ def measure(
             outcome = run_job(planned.job, on_progress)
         except KeyboardInterrupt:
             break
-        varying = (rates(scenario), None)
+        given = [scenario.links.get(name, LinkSettings()) for name in (LINK, BACK)]
         links = [
-            Lines(outcome.router, name, rates=each, start_ns=outcome.start_ns)
-            for name, each in zip(DIRECTIONS, varying, strict=True)
+            Lines(outcome.router, name, varies=own.rate is not None)
+            for name, own in zip(DIRECTIONS, given, strict=True)
         ]
+        wires = [link for link, own in zip(links, given, strict=True) if own.wire is not None]
         queues = links[: len([each for each in scenario.topology.simplex_links if each.queue])]
-        replications.append(replication(scenario, planned, outcome, queues))
+        replications.append(replication(scenario, planned, outcome, queues, wires))
         own = pl.lit(number, pl.UInt32).alias("replication")
         looks.append(Flows(planned, outcome).connections.select(own, pl.all()))
         late.append(_lateness(outcome, links).select(own, pl.all()))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import Discipline, NetworkScenario
+from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
 from sluicegate.testbed.check import congestion_controls, missing, needs
 from sluicegate.worlds.real.refusals import of_discipline, of_flows, of_topology
-from sluicegate.worlds.real.varying import LINK, refused
+from sluicegate.worlds.real.varying import BACK, LINK
 
 
 def refuse(
@@ -36,13 +36,15 @@ def refuse(
 
 def _of_links(scenario: NetworkScenario) -> Iterator[str]:
     """What links have of their own that the world has not."""
+    topology = scenario.topology
+    held = [LINK, BACK]
+    if isinstance(topology, Dumbbell) and len(set(topology.client_delays_s)) > 1:
+        # the way back has no link of all clients then
+        held = [LINK]
     for name, own in scenario.links.items():
-        if own.wire is not None:
-            yield (
-                f'links."{name}".wire must be left out: the gate\'s wires are real ones (the '
-                "network world has it)"
-            )
-        if own.rate is not None and name != LINK:
-            yield f'links."{name}".rate must be left out: the gate\'s only link is {LINK}'
-        elif own.rate is not None and (why := refused(own.rate)):
-            yield f'links."{name}".rate: {why} (by hand: sluiced run --rate-file)'
+        for field in ("rate", "wire"):
+            if getattr(own, field) is not None and name not in held:
+                yield (
+                    f'links."{name}".{field} must be left out: the gate\'s links are '
+                    f"{' and '.join(held)}"
+                )

@@ -25,24 +25,27 @@ from sluicegate.worlds.kernel.packets import write_packets
 from sluicegate.worlds.kernel.plan import LayerOf, lab_plan, modules_of_flows
 from sluicegate.worlds.kernel.prague import with_prague
 from sluicegate.worlds.kernel.record import KernelRecord
-from sluicegate.worlds.kernel.seen import LinkSeen, Reasons, reasons_of
+from sluicegate.worlds.kernel.seen import LinkSeen, Reasons, WireSeen, reasons_of
 from sluicegate.worlds.network.assemble import record as network_record
 from sluicegate.worlds.network.record import NetworkRecord
 from sluicegate.worlds.real.counts import Flows, replication
 from sluicegate.worlds.real.outcome import Replication
 from sluicegate.worlds.real.refusals import PRAGUE, controls
-from sluicegate.worlds.real.varying import rates
+from sluicegate.worlds.real.varying import LINKS, rates
 
 Watch = Callable[[int, int], None]
 _Run = tuple[Replication, pl.DataFrame]
 
 _REASONS = ("early_loss_ratio", "forced_loss_ratio", "overflow_loss_ratio")
+_REORDERED = "wire_reordered_ratio"
 _UNTOLD = "Linux's qdiscs do not tell why they drop a packet"
 _MIXED = (
     "the qdisc tells at the end of a run how many packets it dropped for each reason: there were "
     "several, and how many of each after the warm-up is not known"
 )
 _SEEDS = 1 << 32
+# from the seeds of the links there to those of the links back, where these have a kind of their own
+_BACK = 1 << 32
 
 
 def measure(
@@ -50,6 +53,7 @@ def measure(
     discipline: Discipline,
     layer_of: LayerOf,
     *,
+    back_of: LayerOf | None = None,
     world: str,
     name: str,
     congestion_control: str | None = None,
@@ -71,6 +75,7 @@ def measure(
         scenario: What to run.
         discipline: Which discipline.
         layer_of: The discipline as a qdisc.
+        back_of: What stands before the link back; None: the same.
         world: What the record calls the world.
         name: Likewise the discipline.
         congestion_control: Of all TCP flows, any that the laboratory's kernel has; None: as the
@@ -95,15 +100,19 @@ def measure(
     layers = [layer_of(scenario.seed + number) for number in range(scenario.replications)]
     if not here:
         layers = [with_prague(layer, scenario, congestion_control) for layer in layers]
+    back = [
+        None if back_of is None else back_of(scenario.seed + n + _BACK) for n in range(len(layers))
+    ]
+    first = [layers[0], *([] if back[0] is None else [back[0]])]
     bed: LabTestbed | HereTestbed
     if here:
-        bed, threads, fresh = HereTestbed(layers[0].undo), 1, True
+        bed, threads, fresh = HereTestbed([each.undo for each in first]), 1, True
     else:
         bed = LabTestbed.of(
             kernel.ready(),
-            programs=layers[0].programs,
+            programs=list(dict.fromkeys(name for each in first for name in each.programs)),
             modules=[
-                *layers[0].modules,
+                *dict.fromkeys(name for each in first for name in each.modules),
                 *modules_of_flows(scenario, congestion_control),
                 *_modules(controls(scenario, congestion_control)),
             ],
@@ -114,14 +123,16 @@ def measure(
         **scenario.described(discipline),
         "congestion_control": congestion_control,
         "qdisc": layers[0].words,
-        "commands": [*layers[0].before, *layers[0].more, *layers[0].during],
+        "commands": [words for each in first for words in (*each.before, *each.more, *each.during)],
         "files": {
-            path: hashlib.sha256(content).hexdigest() for path, content in layers[0].files.items()
+            path: hashlib.sha256(content).hexdigest()
+            for each in first
+            for path, content in each.files.items()
         },
         **bed.described,
     }
     identity = store.identity(described, __name__)
-    varying = rates(scenario)
+    varying = [rates(scenario, link) for link in LINKS.values()]
     if not fresh and (known := store.find(identity, KernelRecord)) is not None:
         return replace(known, discipline=name)
 
@@ -132,22 +143,28 @@ def measure(
             number,
             layers[number],
             congestion_control,
+            back=back[number],
             headers=packets is not None,
         )
         outcome = bed.run(planned.job, seed=(scenario.seed + number) % _SEEDS, ended=ended)
         told = reasons_of(outcome.router)
         reasons: Sequence[Reasons | None] = told or [None] * len(outcome.seen)
+        of_links = [layers[number], back[number] or layers[number]]
         links = [
-            LinkSeen(
-                each, layers[number].marks_behind, own, rates=varying, start_ns=outcome.start_ns
-            )
-            for each, own in zip(outcome.seen, reasons, strict=True)
+            LinkSeen(each, layer.marks_behind, own, rates=its, start_ns=outcome.start_ns)
+            for each, own, layer, its in zip(outcome.seen, reasons, of_links, varying, strict=False)
         ]
         if packets is not None:
             write_packets(packets, scenario, planned, outcome)
         own = pl.lit(number, pl.UInt32).alias("replication")
         looks = Flows(planned, outcome).connections.select(own, pl.all())
-        return replication(scenario, planned, outcome, links), looks
+        hosts = planned.job.hosts
+        wires = [
+            WireSeen(outcome, place, host.sample_ns)
+            for place, host in ((1, hosts[1]), (0, hosts[0]))
+            if host.wire is not None
+        ]
+        return replication(scenario, planned, outcome, links, wires), looks
 
     runs = _in_order(run, len(layers), threads or os.cpu_count() or 1, watch)
     if not runs:
@@ -162,6 +179,7 @@ def measure(
         uncounted="a qdisc does not count packets by class of flows or kind",
     )
     found = _known(found, [each for each, _ in runs], _MIXED if layers[0].after else _UNTOLD)
+    found = _overtaken(found, scenario)
     record = KernelRecord(**vars(found), connections=pl.concat([looks for _, looks in runs]))
     if not record.interrupted and not here:
         store.keep(record)
@@ -196,6 +214,24 @@ def _known(found: NetworkRecord, runs: Sequence[Replication], why: str) -> Netwo
         whole=kept(found.whole, found.main_place, 0),
         replications=found.replications.drop(unknown),
         unknown={**found.unknown, **dict.fromkeys(unknown, why)},
+    )
+
+
+def _overtaken(found: NetworkRecord, scenario: NetworkScenario) -> NetworkRecord:
+    """The record without the share of overtaken packets, where wires let packets overtake."""
+    if not any(own.wire is not None and own.wire.reorder for own in scenario.links.values()):
+        return found
+
+    def kept(measures: dict[str, Measure]) -> dict[str, Measure]:
+        return {name: each for name, each in measures.items() if name != _REORDERED}
+
+    return replace(
+        found,
+        measures=kept(found.measures),
+        whole=kept(found.whole),
+        replications=found.replications.drop(_REORDERED),
+        wires=[replace(wire, measures=kept(wire.measures)) for wire in found.wires],
+        unknown={**found.unknown, _REORDERED: "netem does not tell which packets it let overtake"},
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from sluicegate.daemon import compiled, sluiced
 from sluicegate.scenario import Discipline, NetworkScenario, RateFile
-from sluicegate.testbed.job import FOLDER, SIDES
-from sluicegate.testbed.links import NEAR
+from sluicegate.testbed.command import NEAR
+from sluicegate.testbed.job import FOLDER, SIDES, Side
 from sluicegate.worlds.kernel.plan import Layer, LayerOf
 from sluicegate.worlds.real.alone import alone
 from sluicegate.worlds.real.varying import LINK
@@ -28,6 +29,7 @@ def own(
     *,
     kind: str = KIND,
     daemon: str = "sluiced",
+    towards: Sequence[Side] = SIDES,
 ) -> LayerOf:
     """The discipline as what `sluiced qdisc install` gives to the kernel.
 
@@ -36,28 +38,31 @@ def own(
         discipline: Which discipline.
         kind: Name of the kind of qdisc; the kernel has one of a name.
         daemon: How `sluiced` is called.
+        towards: Of which sides it has the links.
 
     Raises:
         SluiceError: If there is no `sluiced`, or if the compiler refuses the AQM.
     """
     aqm, *also = _aqms(discipline)
+    names = [name if kind == KIND else f"{kind}-{name}" for name in (_OBJECT, _SCENARIO, _RATES)]
+    object_, toml, table = names
     files = {
-        _OBJECT: compiled(aqm, scheduler=discipline.scheduler.kind, also=also),
+        object_: compiled(aqm, scheduler=discipline.scheduler.kind, also=also),
         # the same bytes for the same replication, however many there are
-        _SCENARIO: alone(scenario.replace(replications=1), discipline).encode(),
+        toml: alone(scenario.replace(replications=1), discipline).encode(),
     }
-    link = ["--scenario", f"{FOLDER}/{_SCENARIO}"]
+    link = ["--scenario", f"{FOLDER}/{toml}"]
     rate = None if (given := scenario.links.get(LINK)) is None else given.rate
     if isinstance(rate, RateFile):
         # it is read there from another place
-        files[_RATES] = Path(rate.path).read_bytes()
-        files[_SCENARIO] = alone(scenario.replace(replications=1, links={}), discipline).encode()
-        link += ["--rate-file", f"{FOLDER}/{_RATES}"]
-    install = [daemon, "qdisc", "install", kind, "--object", f"{FOLDER}/{_OBJECT}", *link]
+        files[table] = Path(rate.path).read_bytes()
+        files[toml] = alone(scenario.replace(replications=1, links={}), discipline).encode()
+        link += ["--rate-file", f"{FOLDER}/{table}"]
+    install = [daemon, "qdisc", "install", kind, "--object", f"{FOLDER}/{object_}", *link]
     marks = scenario.queue.ecn if discipline.ecn is None else discipline.ecn
     if marks:
         # the hosts, whose namespaces have their names
-        install += [word for side in SIDES for word in ("--marks-at", f"{side}/{NEAR}")]
+        install += [word for side in towards for word in ("--marks-at", f"{side}/{NEAR}")]
 
     def layer(seed: int) -> Layer:
         return Layer(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
+from sluicegate.testbed.command import NEAR
 from sluicegate.testbed.job import ECT1_MARK, HostJob, Job, QdiscJob, Side, address
-from sluicegate.testbed.links import NEAR
+from sluicegate.worlds.kernel.shaper import COUNTED, HANDLE, Shaper, changes
+from sluicegate.worlds.kernel.wire import modules_of_wires, wire_to
 from sluicegate.worlds.real.plan import Plan, plan
 from sluicegate.worlds.real.refusals import sends_ect1
 from sluicegate.worlds.real.varying import rates
@@ -19,12 +19,7 @@ _US_PER_S = 1e6
 _PRIORITIES = 16
 # between two looks at how much waits; a packet of 1500 bytes takes 1.2 ms at 10 Mbit/s
 _SAMPLING_NS = 10_000_000
-# Ethernet headers, which the kernel counts and a scenario does not
-ETHERNET_BYTES = 14
-_AT_ONCE_BYTES = 64
-# of a qdisc that stands below a shaper
-HANDLE = "10:"
-_UNLIMITED_BYTES, _UNLIMITED_PACKETS = 1_000_000_000, 1_000_000
+_UNLIMITED_PACKETS = 1_000_000
 # half of what comes is lost at most, and a packet more of each kind
 _PACKETS_OF_A_PLACE, _MORE_PLACES = 3, 10_000
 
@@ -72,24 +67,33 @@ def lab_plan(
     layer: Layer,
     congestion_control: str | None,
     *,
+    back: Layer | None = None,
     headers: bool = False,
 ) -> Plan:
     """The plan of a replication, with what `tc` has to do at hosts and router.
 
-    With `headers`, those of the packets are brought back.
+    Args:
+        scenario: What is run.
+        discipline: Which discipline.
+        replication: Its number.
+        layer: What stands before the links with a queue.
+        congestion_control: Of all TCP flows; None: as the scenario says.
+        back: What stands before the link back; None: the same.
+        headers: Whether those of the packets are brought back.
     """
     topology = scenario.topology
     assert isinstance(topology, Dumbbell)
     towards: tuple[Side, ...] = ("servers", "clients") if topology.two_way else ("servers",)
+    layers = [layer] if back is None else [layer, back]
     router = QdiscJob(
-        before=layer.before,
-        files=layer.files,
+        before=(),
+        files={name: content for each in layers for name, content in each.files.items()},
         towards=towards,
         sampling_ns=_SAMPLING_NS,
         places=0,
-        after=layer.after,
-        marks_behind=layer.marks_behind,
-        during=layer.during,
+        after=[each.after for each in layers if each.after],
+        marks_behind=any(each.marks_behind for each in layers),
+        during=[each.during for each in layers if each.during],
         headers=int(headers),
     )
     planned = plan(scenario, discipline, replication, router, congestion_control, False)
@@ -97,20 +101,23 @@ def lab_plan(
     behind_s = topology.delay_s + topology.server_delay_s
     # the whole round trip on the way back: each timer less is time won
     delays = _delays([2 * (each + behind_s) for each in topology.client_delays_s])
-    clients = replace(clients, qdiscs=list(_ect1(clients)))
-    servers = replace(servers, qdiscs=[*delays, *_ect1(servers)])
-    qdiscs = {
-        "servers": _link("servers", layer, topology.rate_bps, clients.mtu),
-        "clients": _link(
-            "clients",
-            layer if topology.two_way else Layer(f"pfifo limit {_UNLIMITED_PACKETS}", False),
-            topology.rate_bps,
-            clients.mtu,
-        ),
+    clients = replace(clients, qdiscs=list(_ect1(clients)), wire=wire_to(scenario, "clients"))
+    servers = replace(servers, qdiscs=[*delays, *_ect1(servers)], wire=wire_to(scenario, "servers"))
+    plain = Layer(f"pfifo limit {_UNLIMITED_PACKETS}", False)
+    links: dict[Side, Layer] = {
+        "servers": layer,
+        "clients": (back or layer) if topology.two_way else plain,
     }
+    shapers = {side: Shaper(scenario, side, clients.mtu) for side in links}
     router = replace(
         router,
-        before=[*layer.before, *(line for lines in qdiscs.values() for line in lines)],
+        before=[
+            *(line for each in layers for line in each.before),
+            *(line for side, each in links.items() for line in _link(shapers[side], each)),
+        ],
+        changes=changes(
+            shapers[side].changes(each.words) for side, each in links.items() if not each.shapes
+        ),
         places=_places(scenario, planned),
     )
     return replace(planned, job=Job(hosts=(clients, servers), router=router))
@@ -125,25 +132,22 @@ def _places(scenario: NetworkScenario, planned: Plan) -> int:
         assert isinstance(scenario.topology, Dumbbell)
         bits = scenario.topology.rate_bps * scenario.duration_s
         if (varying := rates(scenario)) is not None:
-            duration_ns = planned.job.hosts[0].duration_ns
-            bits = float(varying.bits_until(np.array([0, duration_ns]))[-1])
+            bits = varying.carried(planned.job.hosts[0].duration_ns)
         streams = bits / 8 / min(sizes)
     return _PACKETS_OF_A_PLACE * round(streams) + datagrams + _MORE_PLACES
 
 
-def _link(link: Side, layer: Layer, rate_bps: float, mtu: int) -> Iterator[Sequence[str]]:
+def _link(shaper: Shaper, layer: Layer) -> Iterator[Sequence[str]]:
     """The commands that lay a discipline before a link, whose packets are those of IP."""
-    counted = f"stab overhead -{ETHERNET_BYTES} linklayer ethernet"
-    add = f"tc qdisc add dev {link}"
+    add = f"tc qdisc add dev {shaper.link}"
     if layer.shapes:
-        yield f"{add} root {counted} {layer.words}".split()
+        yield f"{add} root {COUNTED} {layer.words}".split()
         return
-    burst = mtu + _AT_ONCE_BYTES
-    shaper = f"tbf rate {rate_bps:.0f}bit burst {burst} limit {_UNLIMITED_BYTES}"
-    yield f"{add} root handle 1: {counted} {shaper}".split()
+    yield from shaper.prepared()
+    yield f"tc qdisc add {shaper.words()}".split()
     yield f"{add} parent 1: handle {HANDLE} {layer.words}".split()
     for line in layer.more:
-        yield f"tc {line.format(link=link)}".split()
+        yield f"tc {line.format(link=shaper.link)}".split()
 
 
 def _delays(delays_s: Sequence[float]) -> Iterator[str]:
@@ -179,9 +183,10 @@ def _ect1(host: HostJob) -> Iterator[str]:
 
 
 def modules_of_flows(scenario: NetworkScenario, congestion_control: str | None) -> list[str]:
-    """Modules of the kernel that its flows need, besides those of the testbed."""
+    """Modules of the kernel that its flows and wires need, besides those of the testbed."""
     rewritten = any(sends_ect1(flows, congestion_control) for flows in scenario.flows)
-    return ["sch_ingress", "act_pedit", "act_csum"] if rewritten else []
+    of_flows = ["sch_ingress", "act_pedit", "act_csum"] if rewritten else []
+    return list(dict.fromkeys([*of_flows, *modules_of_wires(scenario)]))
 
 
 def _netem(delay_s: float) -> str:

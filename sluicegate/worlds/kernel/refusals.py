@@ -9,8 +9,10 @@ from sluicegate.lab import kernel
 from sluicegate.report.numbers import plain_number
 from sluicegate.scenario import Dumbbell, NetworkScenario
 from sluicegate.testbed.check import congestion_controls
+from sluicegate.worlds.kernel.links import links
+from sluicegate.worlds.kernel.shaper import lent
 from sluicegate.worlds.real.refusals import PRAGUE, of_flows, of_topology
-from sluicegate.worlds.real.varying import LINK, rates, refused
+from sluicegate.worlds.real.varying import BACK, LINK, LINKS, rates, refused
 
 # the laboratory's processor does 10^9 instructions a second, and a packet takes some 80,000
 _MOST_PACKETS_PER_S = 10_000
@@ -31,7 +33,7 @@ def refuse(
         congestion_control: Of all TCP flows; None: as the scenario says.
         more: What is against the discipline.
         here: What this machine lacks; None: it is to be run in the laboratory.
-        ours: Whether the qdiscs are ours, which follow a rate, or the kernel's own.
+        ours: Whether the qdiscs are ours, which shape by themselves, or the kernel's own.
 
     Raises:
         SluiceError: A line for each reason, with the path of the field.
@@ -48,27 +50,30 @@ def refuse(
             known = congestion_controls()
         problems += of_flows(scenario, congestion_control, known, False, rewrites=True)
         if here is None:
-            varying = rates(scenario)
-            rate_bps = scenario.topology.rate_bps
-            problems += _of_speed(
-                scenario, rate_bps if varying is None else float(varying.rates_bps.max())
-            )
+            varying = [rates(scenario, link) for link in LINKS.values()]
+            fastest = [float(each.rates_bps.max()) for each in varying if each is not None]
+            problems += _of_speed(scenario, max([scenario.topology.rate_bps, *fastest]))
     if problems:
         raise SluiceError("\n".join(problems))
 
 
 def _of_links(scenario: NetworkScenario, where: str, ours: bool) -> Iterator[str]:
-    two_way = isinstance(scenario.topology, Dumbbell) and scenario.topology.two_way
     for name, own in scenario.links.items():
-        follows = ours and name == LINK and own.rate is not None and not two_way
-        if follows and (why := refused(own.rate)):
+        if name not in LINKS.values():
+            for field, value in own.table().items():
+                if value:
+                    yield (
+                        f'links."{name}".{field} must be left out: in {where} only {LINK} and '
+                        f"{BACK} have a rate (the world network has others)"
+                    )
+            continue
+        if why := refused(scenario, name):
             yield f'links."{name}".rate: {why}'
-        for field, value in own.table().items():
-            if value and not (field == "rate" and follows):
-                yield (
-                    f'links."{name}".{field} must be left out: in {where} all links have the '
-                    "compared discipline, and nothing of their own (the world network has it)"
-                )
+    for side, name in LINKS.items():
+        shaped = ours and name in links(scenario)
+        is_there = isinstance(scenario.topology, Dumbbell)
+        if is_there and not shaped and (why := lent(scenario, side)):
+            yield f'links."{name}".rate: {why}'
 
 
 def _of_speed(scenario: NetworkScenario, rate_bps: float) -> Iterator[str]:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate.errors import SluiceError
-from sluicegate.testbed.job import Seen
-from sluicegate.worlds.kernel.plan import HANDLE
+from sluicegate.testbed.job import Outcome, Seen
+from sluicegate.worlds.kernel.shaper import HANDLE
 from sluicegate.worlds.real.outcome import PortSeries, Tally, Times, nearest
 from sluicegate.worlds.real.varying import Rates
 
@@ -110,8 +110,10 @@ class LinkSeen:
         sent_bytes = self._bytes[first:last]
         sojourn_ns = self.sojourn_ns[first:last]
         left_ns = self._left_ns[first:last] - self._start_ns
-        rates_bps = rate_bps if self._rates is None else self._rates.at(left_ns)
-        service_ns = np.round(sent_bytes * 8 / rates_bps * _NS_PER_S).astype(np.int64)
+        if self._rates is None:
+            service_ns = np.round(sent_bytes * 8 / rate_bps * _NS_PER_S).astype(np.int64)
+        else:
+            service_ns = self._rates.taking_ns(left_ns, sent_bytes)
         lost = int(self._dropped[until_sample] - self._dropped[sample])
         marked = int(self._marked[first:last].sum())
         if self._overlimits is not None:
@@ -156,6 +158,28 @@ class LinkSeen:
             if self._rates is None
             else self._rates.at(times_ns - self._start_ns).astype(np.uint64),
         )
+
+
+class WireSeen:
+    """What happened on the wire to a side.
+
+    Args:
+        outcome: Of the testbed.
+        place: Which side, in the order of the hosts.
+        sample_ns: Between two looks.
+    """
+
+    def __init__(self, outcome: Outcome, place: int, sample_ns: int) -> None:
+        self._looks = outcome.hosts[place].received.wire
+        self._start_ns = outcome.start_ns
+        self._sample_ns = sample_ns
+
+    def wire(self, since_ns: int, until_ns: int) -> tuple[int, int, int]:
+        """Packets that came between two times, that were lost; none is known to be overtaken."""
+        first = (since_ns - self._start_ns) // self._sample_ns
+        last = -(-(until_ns - self._start_ns) // self._sample_ns)
+        came, left, on_it = np.diff(self._looks[[first, last]], axis=0)[0].tolist()
+        return came, came - left - on_it, 0
 
 
 def _discipline(qdiscs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:

@@ -13,6 +13,8 @@ from sluicegate.daemon import sluiced
 from sluicegate.lab import kernel
 from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.testbed.here import missing_here
+from sluicegate.testbed.job import SIDES
+from sluicegate.worlds.kernel.links import before, differs_back, is_compared, links
 from sluicegate.worlds.kernel.measure import measure
 from sluicegate.worlds.kernel.own import KIND, own
 from sluicegate.worlds.kernel.packets import check_suffix
@@ -21,6 +23,7 @@ from sluicegate.worlds.kernel.record import KernelRecord
 from sluicegate.worlds.kernel.refusals import refuse
 from sluicegate.worlds.one_network import PACKETS
 from sluicegate.worlds.real.refusals import of_discipline
+from sluicegate.worlds.real.varying import BACK, LINK, LINKS
 from sluicegate.worlds.real.world import RealNetwork
 from sluicegate.worlds.world import OPTION, Option, Progress, check_alone
 
@@ -66,18 +69,31 @@ class Kernel(RealNetwork[KernelRecord]):
         if self.packets is not None:
             check_suffix(self.packets)
         here = missing_here(ours=self.ours) if self.here else None
-        against = list(self.against(scenario, discipline))
+        against = list(dict.fromkeys(self._against_each(scenario, discipline)))
         refuse(scenario, self.congestion_control, against, here=here, ours=self.ours)
 
-    def against(self, scenario: NetworkScenario, discipline: Discipline) -> Iterator[str]:
-        """Why a discipline cannot be a qdisc, with the path of the field."""
-        yield from of_discipline(discipline)
+    def _against_each(self, scenario: NetworkScenario, discipline: Discipline) -> Iterator[str]:
+        """Likewise of what stands before each link with a queue."""
+        for link in links(scenario):
+            place = "" if is_compared(scenario, link) else f'links."{link}".discipline: '
+            yield from (f"{place}{why}" for why in self.against(scenario, discipline, link))
 
-    def layer(self, scenario: NetworkScenario, discipline: Discipline) -> LayerOf:
-        """The discipline as a qdisc."""
-        if self.here:
-            return own(scenario, discipline, kind=f"{KIND}{os.getpid()}", daemon=sluiced())
-        return own(scenario, discipline)
+    def against(
+        self, scenario: NetworkScenario, discipline: Discipline, link: str = LINK
+    ) -> Iterator[str]:
+        """Why what stands before a link cannot be a qdisc, with the path of the field."""
+        yield from of_discipline(before(scenario, discipline, link)[1])
+
+    def layer(self, scenario: NetworkScenario, discipline: Discipline, link: str = LINK) -> LayerOf:
+        """What stands before a link, as a qdisc."""
+        alone = not differs_back(scenario)
+        kind = KIND if link == LINK else f"{KIND}back"
+        return own(
+            *before(scenario, discipline, link),
+            kind=f"{kind}{os.getpid()}" if self.here else kind,
+            daemon=sluiced() if self.here else "sluiced",
+            towards=SIDES if alone else [side for side in SIDES if LINKS[side] == link],
+        )
 
     def run(
         self,
@@ -90,10 +106,12 @@ class Kernel(RealNetwork[KernelRecord]):
     ) -> KernelRecord:
         """Measure in the laboratory; see `sluicegate.worlds.kernel.measure`."""
         on_progress(0, scenario.replications, "starts" if self.here else "boots")
+        back = self.layer(scenario, discipline, BACK) if differs_back(scenario) else None
         return measure(
             scenario,
             discipline,
             self.layer(scenario, discipline),
+            back_of=back,
             world=self.name,
             name=self.called(discipline),
             congestion_control=self.congestion_control,

@@ -15,6 +15,9 @@ def alone(scenario: NetworkScenario, discipline: Discipline) -> str:
     for flows in table["flows"]:
         if "capture" in flows:
             flows["capture"] = str(Path(flows["capture"]).resolve())
+    for link in table["links"].values():
+        if "path" in (rate := link.get("rate", {})):
+            rate["path"] = str(Path(rate["path"]).resolve())
     own = [each["discipline"] for each in table["links"].values() if "discipline" in each]
     disciplines = [*table["disciplines"], *own]
     of_classes = [each for given in disciplines for each in given.get("classes", [])]

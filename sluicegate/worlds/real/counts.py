@@ -40,8 +40,19 @@ class LinkCounts(Protocol):
         """How the link stood at some times."""
 
 
+class WireCounts(Protocol):
+    """What was counted on a wire of the scenario."""
+
+    def wire(self, since_ns: int, until_ns: int) -> tuple[int, int, int]:
+        """Packets that came to it between two times, that it lost, and that were overtaken."""
+
+
 def replication(
-    scenario: NetworkScenario, plan: Plan, outcome: Outcome, counts: Sequence[LinkCounts]
+    scenario: NetworkScenario,
+    plan: Plan,
+    outcome: Outcome,
+    counts: Sequence[LinkCounts],
+    wires: Sequence[WireCounts] = (),
 ) -> Replication:
     """The outcome in the shape of the engine's.
 
@@ -50,6 +61,7 @@ def replication(
         plan: Of this replication.
         outcome: Of the testbed.
         counts: Of each link with the discipline.
+        wires: Of each link whose wire does something.
     """
     flows = Flows(plan, outcome)
     links = scenario.queued_links
@@ -68,6 +80,7 @@ def replication(
                 each.tally(outcome.start_ns + since_ns, outcome.start_ns + until_ns, link.rate_bps)
                 for each, link in zip(counts, links, strict=True)
             ],
+            [each.wire(outcome.start_ns + since_ns, outcome.start_ns + until_ns) for each in wires],
         )
         for since_ns, until_ns in itertools.pairwise(cuts)
         if until_ns > since_ns
@@ -153,7 +166,13 @@ class Flows:
         found[known["flow"].to_numpy()] = known[name].to_numpy()
         return found
 
-    def period(self, since_ns: int, until_ns: int, ports: Sequence[Tally]) -> Period:
+    def period(
+        self,
+        since_ns: int,
+        until_ns: int,
+        ports: Sequence[Tally],
+        wires: Sequence[tuple[int, int, int]],
+    ) -> Period:
         """What was counted in a part of the run."""
         first, last = since_ns // self._sample_ns, -(-until_ns // self._sample_ns)
         since_s, until_s = since_ns / _NS_PER_S, until_ns / _NS_PER_S
@@ -175,6 +194,7 @@ class Flows:
             datagrams_received=int(
                 sum(each.sampled_datagrams[first:last].sum() for each in received)
             ),
+            wires=wires,
         )
 
     def _acknowledged(self) -> NDArray[np.float64]:

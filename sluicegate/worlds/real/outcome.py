@@ -54,8 +54,6 @@ class Period:
     ports: Sequence[Tally]
     # a router does not count packets by kind
     kinds: ClassVar[Sequence[Any]] = ()
-    # its wires are real ones
-    wires: ClassVar[Sequence[Any]] = ()
     # nor by class
     classes: ClassVar[Sequence[Any]] = ()
     acknowledged: int
@@ -63,6 +61,8 @@ class Period:
     timeouts: int
     datagrams_sent: int
     datagrams_received: int
+    # packets that came to each wire of the scenario, that it lost, and that were overtaken there
+    wires: Sequence[tuple[int, int, int]] = ()
 
 
 @dataclass(frozen=True)

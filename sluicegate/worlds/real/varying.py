@@ -1,18 +1,21 @@
-"""A real link whose rate varies: in steps, which `sluiced` follows."""
+"""Real links whose rates vary in steps."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from pathlib import Path
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sluicegate.errors import SluiceError
-from sluicegate.scenario import Dumbbell, NetworkScenario, RateFile, RateStep, Steps
+from sluicegate import _engine
+from sluicegate.scenario import Dumbbell, NetworkScenario
+from sluicegate.testbed.job import Side
 
-# the link of a dumb-bell that has the discipline
-LINK = "left -> right"
+# the links of a dumb-bell that can have a discipline, by where they lead
+LINK, BACK = "left -> right", "right -> left"
+LINKS: Mapping[Side, str] = {"servers": LINK, "clients": BACK}
 _HEADER = "time_s,rate_bps"
 _NS_PER_S = 1e9
 
@@ -43,75 +46,46 @@ class Rates:
         sums = np.concatenate([[0.0], np.cumsum(bits)])
         return np.asarray(np.interp(times_ns, knots_ns, sums))
 
+    def taking_ns(
+        self, starts_ns: NDArray[np.int64], sizes_bytes: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """How long packets take that begin at some times, at all rates until they are sent."""
+        if not len(starts_ns):
+            return starts_ns
+        bits = 8.0 * sizes_bytes
+        # the last rate stays, and carries them all at the latest then
+        last_ns = max(int(starts_ns.max()), int(self.from_ns[-1]))
+        far_ns = last_ns + math.ceil(bits.max() / self.rates_bps[-1] * _NS_PER_S)
+        first_ns = min(0, int(starts_ns.min()))
+        knots_ns = np.unique(np.concatenate([[first_ns, far_ns], self.from_ns]))
+        carried = self.bits_until(knots_ns)
+        ends_ns = np.interp(np.interp(starts_ns, knots_ns, carried) + bits, carried, knots_ns)
+        return np.asarray(np.round(ends_ns).astype(np.int64) - starts_ns)
 
-def rates(scenario: NetworkScenario) -> Rates | None:
-    """How the rate of the bottleneck varies; None: it does not."""
-    own = scenario.links.get(LINK)
-    if own is None or own.rate is None:
+    def carried(self, until_ns: int) -> float:
+        """Bits that the link can send until a time."""
+        return float(self.bits_until(np.array([0, until_ns]))[-1])
+
+
+def rates(scenario: NetworkScenario, link: str = LINK) -> Rates | None:
+    """How the rate of a link of a dumb-bell varies; None: it does not, or in no steps."""
+    steps = _engine.rate_steps(scenario.handle, link)
+    if steps is None:
         return None
     assert isinstance(scenario.topology, Dumbbell)
-    steps = _steps(own.rate)
-    assert steps is not None
-    times_s, values_bps = steps.T
+    from_ns, values_bps = zip(*steps, strict=True)
     return Rates(
-        np.round(times_s * _NS_PER_S).astype(np.int64),
-        np.concatenate([[scenario.topology.rate_bps], values_bps]),
+        np.array(from_ns, dtype=np.int64),
+        np.array([scenario.topology.rate_bps, *values_bps], dtype=np.float64),
     )
 
 
-def later(scenario: NetworkScenario, by_s: float) -> NetworkScenario:
-    """The same with each rate of the bottleneck later, and the first one until then."""
-    found = rates(scenario)
-    if found is None:
-        return scenario
-    own = scenario.links[LINK]
-    times_s = by_s + found.from_ns / _NS_PER_S
-    steps = [
-        RateStep(time_s=time_s, rate_bps=rate_bps)
-        for time_s, rate_bps in zip(times_s.tolist(), found.rates_bps[1:].tolist(), strict=True)
-    ]
-    links = {**scenario.links, LINK: replace(own, rate=Steps(steps=steps))}
-    return scenario.replace(links=links)
-
-
-def refused(rate: object) -> str:
-    """Why a rate cannot be followed; empty if it can."""
-    if _steps(rate) is not None:
+def refused(scenario: NetworkScenario, link: str) -> str:
+    """Why no real link can have the rate that a link has; empty if it can."""
+    own = scenario.links.get(link)
+    if own is None or own.rate is None or rates(scenario, link) is not None:
         return ""
     return (
-        f"it must be steps, or a table in a file ({_HEADER}): real links here follow nothing else"
+        f"it must be steps, a ramp, or a table in a file ({_HEADER}): a qdisc sends at a rate, and "
+        "at no opportunities or grants of another (the worlds network and gate do)"
     )
-
-
-def _steps(rate: object) -> NDArray[np.float64] | None:
-    """Times, s, and rates, bits/s, a row each; None: it has no steps."""
-    if isinstance(rate, Steps):
-        return np.array([[each.time_s, each.rate_bps] for each in rate.steps])
-    if isinstance(rate, RateFile):
-        return _table(Path(rate.path))
-    return None
-
-
-def _table(path: Path) -> NDArray[np.float64] | None:
-    """The rows of a table in a file; None if it is no table.
-
-    Raises:
-        SluiceError: If the file cannot be read, or a row is wrong.
-    """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SluiceError(f"{path}: {error}") from None
-    header, *rows = [line for line in text.splitlines() if line.strip()] or [""]
-    if header.replace(" ", "") != _HEADER:
-        return None
-    wanted = f"below {_HEADER} each line must have two numbers"
-    try:
-        found = (
-            np.loadtxt(rows, delimiter=",", ndmin=2, comments=None) if rows else np.empty((0, 0))
-        )
-    except ValueError as error:
-        raise SluiceError(f"{path}: {wanted}: {error}") from None
-    if found.shape[1] != 2:
-        raise SluiceError(f"{path}: {wanted}")
-    return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, NetworkScenario, Queue, ServiceClass
-from sluicegate.worlds.kernel.plan import ETHERNET_BYTES, HANDLE
+from sluicegate.worlds.kernel.shaper import ETHERNET_BYTES, HANDLE
 from sluicegate.worlds.twin.qdisc import kbit, modules_of, packet_bytes, twin
 from sluicegate.worlds.twin.red import red_words
 

@@ -8,9 +8,11 @@ from typing import ClassVar
 
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, NetworkScenario
+from sluicegate.worlds.kernel.links import before, is_compared
 from sluicegate.worlds.kernel.plan import Layer, LayerOf
 from sluicegate.worlds.kernel.record import KernelRecord
 from sluicegate.worlds.kernel.world import Kernel
+from sluicegate.worlds.real.varying import LINK
 from sluicegate.worlds.twin.classes import Qdisc, qdisc
 from sluicegate.worlds.twin.qdisc import modules_of, own_rate_bps
 from sluicegate.worlds.world import OPTION, Option
@@ -42,28 +44,30 @@ class Twin(Kernel):
 
     qdisc: str | None = field(default=None, metadata={OPTION: _QDISC})
 
-    def against(self, scenario: NetworkScenario, discipline: Discipline) -> Iterator[str]:
-        """Why a discipline has no twin."""
+    def against(
+        self, scenario: NetworkScenario, discipline: Discipline, link: str = LINK
+    ) -> Iterator[str]:
+        """Why what stands before a link has no twin."""
         if self.qdisc is not None and (count := len(scenario.disciplines)) != 1:
             yield f"--qdisc {self.qdisc} takes one discipline, but there are {count}"
             return
         try:
-            self._twin(scenario, discipline)
+            self._twin(scenario, discipline, link)
         except SluiceError as error:
             yield from str(error).splitlines()
 
-    def _twin(self, scenario: NetworkScenario, discipline: Discipline) -> Qdisc:
-        if self.qdisc is not None:
+    def _twin(self, scenario: NetworkScenario, discipline: Discipline, link: str = LINK) -> Qdisc:
+        if self.qdisc is not None and is_compared(scenario, link):
             return Qdisc(self.qdisc, (), modules_of(self.qdisc))
-        return qdisc(scenario, discipline)
+        return qdisc(*before(scenario, discipline, link))
 
     def called(self, discipline: Discipline) -> str:
         """The qdisc that takes its place, as it was given; else the discipline."""
         return self.qdisc or super().called(discipline)
 
-    def layer(self, scenario: NetworkScenario, discipline: Discipline) -> LayerOf:
-        """The twin as a qdisc."""
-        found = self._twin(scenario, discipline)
+    def layer(self, scenario: NetworkScenario, discipline: Discipline, link: str = LINK) -> LayerOf:
+        """The twin of what stands before a link, as a qdisc."""
+        found = self._twin(scenario, discipline, link)
         return lambda seed: Layer(found.words, shapes=False, more=found.more, modules=found.modules)
 
     def notes(self, scenario: NetworkScenario, records: Sequence[KernelRecord]) -> list[str]:

@@ -5,7 +5,7 @@ use sluice_random::{Stream, uniform};
 use sluice_traffic::{ModulatedSlots, Modulator};
 
 use super::{
-    distribution::Distribution,
+    Distribution,
     gap::Gap,
     noise::{Noise, NoisyRate},
 };

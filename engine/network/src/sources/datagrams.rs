@@ -3,8 +3,8 @@
 use sluice_random::Stream;
 
 use super::{
+    Distribution,
     arrivals::{ArrivalProcess, Arrivals},
-    distribution::Distribution,
     replay::Replayed,
     tcp::spread,
 };

@@ -4,8 +4,8 @@ use sluice_random::Stream;
 use sluice_tcp::GREEDY;
 
 use super::{
+    Distribution,
     arrivals::{ArrivalProcess, Arrivals},
-    distribution::Distribution,
     size::Size,
     tcp::{TcpFlow, TcpKind},
 };

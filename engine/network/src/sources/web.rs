@@ -6,8 +6,8 @@ use sluice_aqm::NEVER;
 use sluice_random::Stream;
 
 use super::{
+    Distribution,
     application::{Object, Supply, Turn},
-    distribution::Distribution,
     size::Size,
     tcp::{TcpFlow, TcpKind, spread},
 };

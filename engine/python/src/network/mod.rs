@@ -3,6 +3,7 @@
 mod classes;
 mod offered;
 mod outcome;
+mod rates;
 
 use std::{fmt::Display, path::PathBuf, sync::Arc};
 
@@ -128,6 +129,7 @@ fn log_network_decisions(
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     classes::register(module)?;
     offered::register(module)?;
+    rates::register(module)?;
     outcome::register(module)?;
     module.add_function(wrap_pyfunction!(simulate_network, module)?)?;
     module.add_function(wrap_pyfunction!(record_network, module)?)?;

@@ -4,6 +4,7 @@ use sluice_traffic::Modulator;
 
 use crate::{
     limits::{Limits, above, at_least},
+    ns,
     reader::Reader,
     show::rounded,
     table::{kinds, table, words},
@@ -69,6 +70,20 @@ kinds! {
 }
 
 impl Distribution {
+    /// Returns what times are drawn from, in ns.
+    pub fn plan(&self) -> sluice_wire::Distribution {
+        use sluice_wire::Distribution as Drawn;
+        match self {
+            Self::Constant(of) => Drawn::Constant(ns(of.mean_s)),
+            Self::Uniform(of) => Drawn::Uniform(ns(of.least_s), ns(of.greatest_s)),
+            Self::Exponential(of) => Drawn::Exponential(ns(of.mean_s)),
+            Self::Pareto(of) => Drawn::Pareto {
+                mean: ns(of.mean_s),
+                shape: of.shape,
+            },
+        }
+    }
+
     /// Returns the mean time, s.
     pub(crate) fn mean_s(&self) -> f64 {
         match self {

@@ -83,7 +83,7 @@ mod tests {
 
     fn times(seed: u64) -> Vec<f64> {
         match (Lte { seed }).service().unwrap() {
-            Service::Opportunities(times_ns) => {
+            Service::Opportunities { times_ns, .. } => {
                 times_ns.iter().map(|ns| *ns as f64 / 1e9).collect()
             }
             other => panic!("{other:?} has no opportunities"),

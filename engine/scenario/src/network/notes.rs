@@ -120,7 +120,7 @@ fn rates_bps(scenario: &NetworkScenario, link: &SimplexLink) -> Result<Vec<f64>,
     let at = |time_ns: u64| service.rate_bps(time_ns, constant_bps) as f64;
     let later = match &service {
         Service::Steps(steps) => steps.iter().map(|step| at(step.from_ns)).collect(),
-        Service::Opportunities(_) | Service::Wifi(_) | Service::Docsis(_) => Vec::new(),
+        Service::Opportunities { .. } | Service::Wifi(_) | Service::Docsis(_) => Vec::new(),
     };
     let all = [at(0)].into_iter().chain(later);
     Ok(all.filter(|rate_bps| *rate_bps > 0.0).collect())

@@ -170,7 +170,7 @@ pub fn fingerprint(service: &Service) -> String {
                 hash.update(step.rate_bps.to_le_bytes());
             }
         }
-        Service::Opportunities(times_ns) => {
+        Service::Opportunities { times_ns, .. } => {
             hash.update("opportunities");
             for time_ns in &**times_ns {
                 hash.update(time_ns.to_le_bytes());

@@ -1,5 +1,7 @@
 //! Wires that lose, delay, gather and reorder packets.
 
+use sluice_wire::{Loss as Losses, WirePlan};
+
 use crate::{
     limits::{Limits, above, at_least},
     network::distribution::Distribution,
@@ -83,6 +85,20 @@ table! {
 }
 
 impl Wire {
+    /// Returns what happens to packets on it.
+    pub fn plan(&self) -> WirePlan {
+        WirePlan {
+            loss: self.loss.as_ref().map(Loss::plan),
+            jitter: self.jitter.as_ref().map(Distribution::plan),
+            jitter_share: self.jitter_share,
+            reorder: self.reorder,
+            bursts: self.bursts.as_ref().map(|bursts| sluice_wire::Bursts {
+                gap: bursts.gap.plan(),
+                packets: bursts.packets,
+            }),
+        }
+    }
+
     fn sensible(&self, reader: &mut Reader) {
         if self.loss.is_none() && self.jitter.is_none() && self.bursts.is_none() {
             reader.say("one of loss, jitter and bursts must be given: else nothing happens on it");
@@ -95,6 +111,23 @@ impl Wire {
         if self.jitter.is_none() && (self.reorder || self.jitter_share < 1.0) {
             reader
                 .say("reorder and jitter_share must have a jitter: it is what makes packets late");
+        }
+    }
+}
+
+impl Loss {
+    fn plan(&self) -> Losses {
+        match self {
+            Self::Bernoulli(each) => Losses::Bernoulli(each.probability),
+            Self::GilbertElliott(burst) => Losses::GilbertElliott {
+                enter: burst.enter,
+                leave: burst.leave,
+                loss: [burst.loss_in_good, burst.loss_in_bad],
+            },
+            Self::Policer(policer) => Losses::Policer(sluice_wire::Policer {
+                rate_bps: policer.rate_bps,
+                burst_bytes: policer.burst_bytes,
+            }),
         }
     }
 }

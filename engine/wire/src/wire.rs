@@ -7,15 +7,13 @@ use std::{
     collections::BinaryHeap,
 };
 
-use sluice_aqm::NEVER;
 use sluice_link::{Clock, Ticks};
 use sluice_random::{Stream, uniform};
 
 use crate::{
     bursts::{Bursts, Slot},
-    packet::Transit,
+    distribution::Distribution,
     policer::{Bucket, Policer},
-    sources::Distribution,
 };
 
 /// How a wire loses packets.
@@ -53,7 +51,10 @@ pub struct WirePlan {
 
 impl WirePlan {
     /// Refuses probabilities outside of 0 to 1, and times that cannot be drawn.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// Says which.
+    pub fn check(&self) -> Result<(), String> {
         let probabilities = match self.loss {
             None | Some(Loss::Policer(_)) => Vec::new(),
             Some(Loss::Bernoulli(probability)) => vec![probability],
@@ -87,48 +88,46 @@ pub struct WireTally {
 }
 
 /// A packet on the wire.
-struct Entry {
+struct Entry<P> {
     due: Ticks,
     number: u64,
-    transit: Transit,
+    packet: P,
 }
 
-impl Entry {
+impl<P> Entry<P> {
     fn key(&self) -> (Ticks, u64) {
         (self.due, self.number)
     }
 }
 
-impl Ord for Entry {
+impl<P> Ord for Entry<P> {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }
 }
 
-impl PartialOrd for Entry {
+impl<P> PartialOrd for Entry<P> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Entry {
+impl<P> PartialEq for Entry<P> {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Entry {}
+impl<P> Eq for Entry<P> {}
 
 /// A wire with the packets on it.
-pub struct Wire {
-    /// Number of its link.
-    pub link: usize,
+pub struct Wire<P> {
     plan: WirePlan,
     random: Stream,
     is_bad: bool,
     bucket: Option<Bucket>,
     slot: Slot,
-    waiting: BinaryHeap<Reverse<Entry>>,
+    waiting: BinaryHeap<Reverse<Entry<P>>>,
     /// Number of packets that entered and were not lost.
     numbered: u64,
     /// When the last packet that entered comes out.
@@ -138,10 +137,10 @@ pub struct Wire {
     tally: WireTally,
 }
 
-impl Wire {
-    /// Returns the empty wire of link number `link`. The state of its losses is drawn, so that their
-    /// share is the same from the start on.
-    pub fn new(link: usize, plan: WirePlan, mut random: Stream) -> Self {
+impl<P> Wire<P> {
+    /// Returns an empty wire. The state of its losses is drawn, so that their share is the same from
+    /// the start on.
+    pub fn new(plan: WirePlan, mut random: Stream) -> Self {
         let is_bad = match plan.loss {
             Some(Loss::GilbertElliott { enter, leave, .. }) => {
                 happens(enter / (enter + leave), &mut random)
@@ -153,7 +152,6 @@ impl Wire {
             _ => None,
         };
         Self {
-            link,
             plan,
             random,
             is_bad,
@@ -167,10 +165,10 @@ impl Wire {
         }
     }
 
-    /// Takes a packet. Returns when it comes out; `None` if it is lost.
-    pub fn enter(&mut self, clock: Clock, now: Ticks, transit: Transit) -> Option<Ticks> {
+    /// Takes a packet of so many bytes. Returns when it comes out; `None` if it is lost.
+    pub fn enter(&mut self, clock: Clock, now: Ticks, bytes: u32, packet: P) -> Option<Ticks> {
         self.tally.entered += 1;
-        if self.loses(clock, now, u32::from(transit.packet().bytes)) {
+        if self.loses(clock, now, bytes) {
             self.tally.lost += 1;
             return None;
         }
@@ -187,32 +185,40 @@ impl Wire {
         self.waiting.push(Reverse(Entry {
             due,
             number,
-            transit,
+            packet,
         }));
         Some(due)
     }
 
-    /// Returns when the next packet comes out; [`NEVER`] if there is none.
-    pub fn due(&self) -> Ticks {
-        self.waiting
-            .peek()
-            .map_or(NEVER, |Reverse(first)| first.due)
+    /// Returns when the next packet comes out; `None` if there is none.
+    pub fn due(&self) -> Option<Ticks> {
+        self.waiting.peek().map(|Reverse(first)| first.due)
     }
 
     /// Takes the next packet out.
     ///
     /// # Panics
     /// If there is none.
-    pub fn leave(&mut self) -> Transit {
+    pub fn leave(&mut self) -> P {
         let Reverse(first) = self.waiting.pop().expect("a packet is on the wire");
         self.tally.reordered += u64::from(first.number < self.out);
         self.out = self.out.max(first.number + 1);
-        first.transit
+        first.packet
     }
 
     /// Returns the number of packets on it.
     pub fn len(&self) -> usize {
         self.waiting.len()
+    }
+
+    /// True if no packet is on it.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Returns the counts so far, since the last call of [`Self::take_tally`] if there was one.
+    pub fn tally(&self) -> WireTally {
+        self.tally
     }
 
     /// Returns the counts since the last call.
@@ -257,9 +263,8 @@ mod tests {
     use sluice_random::stream;
 
     use super::*;
-    use crate::packet::{Packet, Place};
 
-    fn wire(loss: Option<Loss>, jitter: Option<Distribution>, reorder: bool) -> Wire {
+    fn wire(loss: Option<Loss>, jitter: Option<Distribution>, reorder: bool) -> Wire<()> {
         let plan = WirePlan {
             loss,
             jitter,
@@ -268,16 +273,15 @@ mod tests {
             bursts: None,
         };
         plan.check().unwrap();
-        Wire::new(0, plan, stream(7, "wire 0", 0))
+        Wire::new(plan, stream(7, "wire 0", 0))
     }
 
     /// Returns for each of many packets whether it was lost.
     fn losses(loss: Loss, count: usize) -> Vec<bool> {
         let mut wire = wire(Some(loss), None, false);
         let clock = Clock::endless();
-        let transit = Transit::new(Packet::default().into(), Place::new(0, 0));
         (0..count)
-            .map(|_| match wire.enter(clock, 0, transit) {
+            .map(|_| match wire.enter(clock, 0, 1500, ()) {
                 None => true,
                 Some(_) => {
                     wire.leave();
@@ -352,15 +356,14 @@ mod tests {
         let times = (0..count)
             .map(|number| {
                 let now = clock.ticks(number * 1_000_000);
-                let transit = Transit::new(Packet::default().into(), Place::new(0, 0));
-                let due = wire.enter(clock, now, transit).unwrap();
+                let due = wire.enter(clock, now, 1500, ()).unwrap();
                 (clock.ns(due) - clock.ns(now)) as f64 / 1e9
             })
             .collect();
         let mut last = 0;
-        while wire.len() > 0 {
-            assert!(wire.due() >= last);
-            last = wire.due();
+        while let Some(due) = wire.due() {
+            assert!(due >= last);
+            last = due;
             wire.leave();
         }
         (times, wire.take_tally())

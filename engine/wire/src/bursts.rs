@@ -6,7 +6,7 @@
 use sluice_link::{Clock, Ticks};
 use sluice_random::Stream;
 
-use crate::sources::Distribution;
+use crate::distribution::Distribution;
 
 /// Slots in which packets come out.
 #[derive(Clone, Debug, PartialEq)]

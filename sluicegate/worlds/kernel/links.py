@@ -1,0 +1,35 @@
+"""What stands before each link of a dumb-bell that has a queue."""
+
+from __future__ import annotations
+
+from sluicegate.scenario import Discipline, Dumbbell, LinkSettings, NetworkScenario
+from sluicegate.worlds.real.varying import BACK, LINK
+
+
+def before(
+    scenario: NetworkScenario, discipline: Discipline, link: str
+) -> tuple[NetworkScenario, Discipline]:
+    """A scenario whose bottleneck has what a link has of its own, and the link's discipline."""
+    own = scenario.links.get(link, LinkSettings())
+    rate = {} if own.rate is None else {LINK: LinkSettings(rate=own.rate)}
+    chosen = discipline if own.discipline is None else own.discipline
+    return scenario.replace(queue=own.queue or scenario.queue, links=rate), chosen
+
+
+def links(scenario: NetworkScenario) -> list[str]:
+    """The links with a queue."""
+    return [link.name for link in scenario.queued_links]
+
+
+def is_compared(scenario: NetworkScenario, link: str) -> bool:
+    """Whether the compared discipline stands before a link."""
+    return scenario.links.get(link, LinkSettings()).discipline is None
+
+
+def differs_back(scenario: NetworkScenario) -> bool:
+    """Whether something else stands before the link back than before that there."""
+    if not (isinstance(scenario.topology, Dumbbell) and scenario.topology.two_way):
+        return False
+    there, back = (scenario.links.get(link, LinkSettings()) for link in (LINK, BACK))
+    same = (there.discipline, there.queue, there.rate) == (back.discipline, back.queue, back.rate)
+    return not same
