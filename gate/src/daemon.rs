@@ -20,13 +20,13 @@ use nix::{
 use crate::{
     Failure,
     cli::{Address, LinkOptions, RunOptions, Timer},
-    control::{self, Switches},
     machine::{fence, privileges, service::Service, signals::signals},
     memory, print,
     router::{data_plane::DataPlane, snapshot::NAMES},
     say,
     settings::{Settings, SettingsError},
     shadow::Shadows,
+    switch::{self, Switches},
     telemetry::{Telemetry, endpoint::Endpoint, record::Record, server, summary},
 };
 
@@ -62,15 +62,15 @@ pub(crate) fn route(
     let file = open(options.jsonl.as_deref())?;
     let summary_file = open(options.json.as_deref())?;
     let endpoint = options.metrics.as_ref().map(listen).transpose()?;
-    let control = options.token.as_deref().map(control::open).transpose()?;
-    let (control, switches) = control.unzip();
+    let switcher = options.token.as_deref().map(switch::open).transpose()?;
+    let (switcher, switches) = switcher.unzip();
     prctl::set_timerslack(1).map_err(|error| Failure(format!("timer slack: {error}")))?;
     privileges::drop_all_but(needs.capabilities)?;
     let fenced = fence::close(options.link.scenario.as_deref(), &settings, needs.folder)?;
     let start_clock_ns = clock_ns()?;
     let start = Instant::now();
     let refused = |error| Failure(format!("no thread for the endpoint: {error}"));
-    let hub = endpoint.map(|endpoint| server::serve(endpoint, control, options.shadow.is_some()));
+    let hub = endpoint.map(|endpoint| server::serve(endpoint, switcher, options.shadow.is_some()));
     let hub = hub.transpose().map_err(refused)?;
     if let (Some(shadows), Some(hub)) = (shadows, &hub) {
         let memory = memory::bound_of_shadow(shadows.links());

@@ -7,7 +7,6 @@
 pub mod backends;
 pub mod check;
 pub mod cli;
-pub mod control;
 mod daemon;
 mod findings;
 #[cfg(test)]
@@ -26,6 +25,7 @@ pub mod run;
 mod same_decisions;
 pub mod settings;
 pub mod shadow;
+pub mod switch;
 pub mod telemetry;
 pub mod top;
 pub mod verify;

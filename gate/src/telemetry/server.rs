@@ -19,8 +19,8 @@ use nix::{
 };
 
 use crate::{
-    control::{Control, Refused},
     machine::{privileges, wake::Woken},
+    switch::{Refused, Switcher},
     telemetry::{
         endpoint::Endpoint,
         hub::Hub,
@@ -77,17 +77,17 @@ struct Viewer {
 }
 
 /// Answers requests in a thread of its own, with what the hub has at present. Changes go by
-/// `control`, if there is any.
+/// `switcher`, if there is any.
 ///
 /// # Errors
 /// If there can be no such thread, or if the endpoint cannot be used.
 pub fn serve(
     endpoint: Endpoint,
-    control: Option<Control>,
+    switcher: Option<Switcher>,
     has_shadow: bool,
 ) -> io::Result<Arc<Hub>> {
-    let page = live::page(control.is_some(), has_shadow);
-    let mut server = Server::new(endpoint, control, page)?;
+    let page = live::page(switcher.is_some(), has_shadow);
+    let mut server = Server::new(endpoint, switcher, page)?;
     let hub = Arc::clone(&server.hub);
     thread::Builder::new().spawn(move || {
         privileges::give_way();
@@ -103,7 +103,7 @@ struct Server {
     endpoint: Endpoint,
     hub: Arc<Hub>,
     woken: Woken,
-    control: Option<Control>,
+    switcher: Option<Switcher>,
     page: String,
     /// The longest here first.
     clients: VecDeque<Client>,
@@ -111,7 +111,7 @@ struct Server {
 }
 
 impl Server {
-    fn new(endpoint: Endpoint, control: Option<Control>, page: String) -> io::Result<Self> {
+    fn new(endpoint: Endpoint, switcher: Option<Switcher>, page: String) -> io::Result<Self> {
         match &endpoint {
             Endpoint::Tcp(listener) => listener.set_nonblocking(true)?,
             Endpoint::Unix(listener) => listener.set_nonblocking(true)?,
@@ -121,7 +121,7 @@ impl Server {
             endpoint,
             hub: Arc::new(hub),
             woken,
-            control,
+            switcher,
             page,
             clients: VecDeque::new(),
             viewers: Vec::new(),
@@ -292,11 +292,11 @@ impl Server {
     }
 
     fn switch(&self, token: &str, wanted: &Wanted) -> Result<Answer, Refusal> {
-        let Some(control) = &self.control else {
+        let Some(switcher) = &self.switcher else {
             let why = "sluiced was started without --token: nobody may change it here";
             return Err(Refusal("403 Forbidden", why.into()));
         };
-        match control.switch(token, &wanted.link, &wanted.discipline) {
+        match switcher.switch(token, &wanted.link, &wanted.discipline) {
             Ok(()) => Ok(Answer::Page("text/plain", "passed on\n".into())),
             Err(Refused::Token) => Err(Refusal("401 Unauthorized", "another token".into())),
             Err(Refused::Wrong(what)) => Err(Refusal("400 Bad Request", what)),

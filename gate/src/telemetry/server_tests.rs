@@ -247,7 +247,7 @@ fn a_switch_goes_to_the_daemon_only_with_the_token() {
     std::fs::write(&token, "0123456789abcdef").unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
     std::fs::set_permissions(&token, mode).unwrap();
-    let (control, mut switches) = crate::control::open(&token).unwrap();
+    let (switcher, mut switches) = crate::switch::open(&token).unwrap();
     let mut served = served("{}\n");
     let now = Instant::now();
     let mut ask = |served: &mut Served, token: &str| {
@@ -266,7 +266,7 @@ fn a_switch_goes_to_the_daemon_only_with_the_token() {
         )
     };
     assert_eq!(ask(&mut served, "0123456789abcdef"), ("403".into(), false));
-    served.server.control = Some(control);
+    served.server.switcher = Some(switcher);
     assert_eq!(ask(&mut served, "0123456789abcdeg"), ("401".into(), false));
     assert_eq!(ask(&mut served, "0123456789abcdef"), ("200".into(), true));
 }

@@ -31,7 +31,7 @@ pub struct Switch {
 }
 
 /// Where the endpoint passes changes on.
-pub struct Control {
+pub struct Switcher {
     token: String,
     to: SyncSender<Switch>,
     wake: Wake,
@@ -58,7 +58,7 @@ pub enum Refused {
 ///
 /// # Errors
 /// If it cannot be read, if others may read it, too, or if it is too short.
-pub fn open(path: &Path) -> Result<(Control, Switches), Failure> {
+pub fn open(path: &Path) -> Result<(Switcher, Switches), Failure> {
     let wrong = |what: &str| Failure(format!("--token {}: {what}", path.display()));
     let mode = fs::metadata(path)
         .map_err(|error| wrong(&error.to_string()))?
@@ -76,14 +76,14 @@ pub fn open(path: &Path) -> Result<(Control, Switches), Failure> {
     way(token).map_err(|error| wrong(&error.to_string()))
 }
 
-fn way(token: &str) -> std::io::Result<(Control, Switches)> {
+fn way(token: &str) -> std::io::Result<(Switcher, Switches)> {
     let (to, received) = sync_channel(WAITING);
     let (wake, woken) = wake::pair()?;
     let token = token.to_owned();
-    Ok((Control { token, to, wake }, Switches { received, woken }))
+    Ok((Switcher { token, to, wake }, Switches { received, woken }))
 }
 
-impl Control {
+impl Switcher {
     /// Passes on a change of the discipline of a link.
     ///
     /// # Errors
@@ -144,8 +144,8 @@ mod tests {
 
     #[test]
     fn a_change_takes_the_token_and_an_aqm_of_ours() {
-        let (control, mut switches) = way("0123456789abcdef").unwrap();
-        let ask = |token, link, aqm| control.switch(token, link, aqm);
+        let (switcher, mut switches) = way("0123456789abcdef").unwrap();
+        let ask = |token, link, aqm| switcher.switch(token, link, aqm);
         let right = "0123456789abcdef";
         for wrong in ["", "0123456789abcdeF", "0123456789abcdef0"] {
             assert_eq!(ask(wrong, "forward", "pie"), Err(Refused::Token));
