@@ -270,17 +270,23 @@ class SizeCounts:
 
 @dataclass(frozen=True)
 class EndCounts:
-    """What n replications of a network counted at the ends of the flows of one class.
+    """What n replications counted of one class, at the ends of its flows and at a queue.
 
     Attributes:
         sets: The engine's counts: a place for each replication, the parts of it in their order.
+        port: Whose queue.
     """
 
     sets: Sequence[Sequence[_engine.ClassCounts]]
+    port: int
 
     def sum(self, read: Callable[[_engine.ClassCounts], float]) -> FloatArray:
         """A count of each replication, shape (n,)."""
         return _columns(self.sets)(read)
+
+    def sum_at_queue(self, read: Callable[[_engine.Tally], float]) -> FloatArray:
+        """A count of its packets at the queue, of each replication, shape (n,)."""
+        return self.sum(lambda each: read(each.ports[self.port]))
 
     @cached_property
     def duration_s(self) -> FloatArray:

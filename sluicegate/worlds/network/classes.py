@@ -66,7 +66,7 @@ def counted(names: Sequence[str], periods: Sequence[Sequence[Period]], port: int
     def of(place: int) -> OneClass:
         sets: list[list[ClassCounts]] = [[classes[place] for classes in each] for each in found]
         at_port = [[one.ports[port] for one in each] for each in sets]
-        return OneClass(QueueCounts.of(at_port), EndCounts(sets))
+        return OneClass(QueueCounts.of(at_port), EndCounts(sets, port))
 
     return {name: of(place) for place, name in enumerate(unique)}
 
