@@ -150,6 +150,7 @@ class Tally:
     verdicts: list[int]
     served: int
     served_bytes: int
+    waited: int
     sojourn: Times
     delay: Times
 

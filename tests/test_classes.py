@@ -64,6 +64,8 @@ def test_each_class_of_poisson_traffic_waits_as_pollaczek_and_khinchine_say():
         # Little's law
         assert_covers(record[f"{name}.queue_mean"], share / PACKET_S * mean, within=0.06)
         assert_covers(record[f"{name}.one_way_delay_mean"], mean + PACKET_S + 0.001, within=0.05)
+        # a Poisson stream finds the link busy as often as it is busy
+        assert_covers(record[f"{name}.waited_ratio"], load, within=0.02)
         assert record[f"{name}.delay_variation_p50"].value < record[f"{name}.delay_p50"].value
 
 

@@ -301,6 +301,16 @@ ENDS: list[Definition[EndCounts]] = [
             c.sum(lambda each: each.reordered), c.sum(lambda each: each.datagrams_received)
         ),
     ),
+    Definition(
+        "waited_ratio",
+        "waited",
+        SHARE,
+        r"N_{s > 0} / N_\mathrm{served}",
+        "share of the packets that had to wait at the queue, however short",
+        lambda c: ratio(
+            c.sum_at_queue(lambda tally: tally.waited), c.sum_at_queue(lambda tally: tally.served)
+        ),
+    ),
     *_one_way_delays(),
     *map(_variation, _LEVELS),
     *_round_trips(),

@@ -46,6 +46,8 @@ pub struct ClassQueue {
     pub queue_ns: Vec<u64>,
     /// Times from arrival to the start of the transmission, ns.
     pub sojourn: Histogram,
+    /// Packets sent that had to wait.
+    pub waited: u64,
 }
 
 /// Exact counts of one port in a period of a run, of all packets or of those of one class.
@@ -66,6 +68,8 @@ pub struct Tally {
     pub sent: u64,
     /// Bytes of these packets.
     pub sent_bytes: u64,
+    /// Of a class, those of them that had to wait; else 0.
+    pub waited: u64,
     /// Times from arrival to the start of the transmission of these packets, ns.
     pub sojourn: Histogram,
     /// Times from arrival to the end of the transmission of these packets, ns.
@@ -104,7 +108,9 @@ impl Tally {
         packet: &Packet,
     ) {
         if BY_CLASS {
-            self.classes[class].sojourn.add(sojourn_ns);
+            let of_class = &mut self.classes[class];
+            of_class.sojourn.add(sojourn_ns);
+            of_class.waited += u64::from(sojourn_ns > 0);
         }
         self.sojourn.add(sojourn_ns);
         let cell = self.cell(class, packet);
@@ -147,7 +153,11 @@ impl Tally {
 
     /// Returns the counts of one class, if flows are counted by class.
     pub fn of_class(&self, class: usize) -> Option<Self> {
-        let ClassQueue { queue_ns, sojourn } = self.classes.get(class)?.clone();
+        let ClassQueue {
+            queue_ns,
+            sojourn,
+            waited,
+        } = self.classes.get(class)?.clone();
         let cells = &self.cells[class * Kind::COUNT..(class + 1) * Kind::COUNT];
         let sum = Cell::sum(cells.iter());
         Some(Self {
@@ -158,6 +168,7 @@ impl Tally {
             verdicts: sum.verdicts,
             sent: sum.sent,
             sent_bytes: sum.sent_bytes,
+            waited,
             sojourn,
             delay: sum.delay,
             cells: Vec::new(),

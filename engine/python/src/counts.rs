@@ -41,6 +41,8 @@ pub struct Tally {
     /// Packets whose times and bytes are counted.
     served: u64,
     served_bytes: u64,
+    /// Of a class of a network, those served that had to wait.
+    waited: u64,
     sojourn: Py<Times>,
     delay: Py<Times>,
 }
@@ -55,6 +57,7 @@ impl Tally {
             verdicts: tally.verdicts.to_vec(),
             served: tally.delay.count(),
             served_bytes: tally.served_bytes,
+            waited: 0,
             sojourn: Times::new(py, &tally.sojourn)?,
             delay: Times::new(py, &tally.delay)?,
         };
@@ -70,6 +73,7 @@ impl Tally {
             verdicts: tally.verdicts.to_vec(),
             served: tally.sent,
             served_bytes: tally.sent_bytes,
+            waited: tally.waited,
             sojourn: Times::new(py, &tally.sojourn)?,
             delay: Times::new(py, &tally.delay)?,
         };
