@@ -204,10 +204,11 @@ def _probes_and_load(scenario: NetworkScenario) -> tuple[list[str], list[str]]:
 
 def _together(by_class: classes.Counted, names: Sequence[str]) -> EndCounts | None:
     """What was counted at the ends of several classes; None for none."""
-    sets = [by_class[name].ends.sets for name in names if name in by_class]
-    if not sets:
+    ends = [by_class[name].ends for name in names if name in by_class]
+    if not ends:
         return None
-    return EndCounts([list(chain.from_iterable(parts)) for parts in zip(*sets, strict=True)])
+    sets = zip(*(each.sets for each in ends), strict=True)
+    return EndCounts([list(chain.from_iterable(parts)) for parts in sets], ends[0].port)
 
 
 def _known(times: Times | None) -> bool:
