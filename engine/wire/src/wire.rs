@@ -50,6 +50,13 @@ pub struct WirePlan {
 }
 
 impl WirePlan {
+    /// Returns a time that next to all packets are on it, ns: ten times the mean of what delays them.
+    pub fn holds_ns(&self) -> u64 {
+        let gap = self.bursts.as_ref().map(|bursts| &bursts.gap);
+        let times = self.jitter.as_ref().into_iter().chain(gap);
+        (10.0 * times.map(Distribution::mean_ns).sum::<f64>()) as u64
+    }
+
     /// Refuses probabilities outside of 0 to 1, and times that cannot be drawn.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use sluice_aqm::{NEVER, Running, Verdict};
 use sluice_link::{Clock, Ticks, Transmitter};
 use sluice_queue::{Observer, Packet, Queue, Waiting};
 use sluice_random::Stream;
-use sluice_wire::{Wire, WireTally};
+use sluice_wire::{Wire, WirePlan, WireTally};
 
 use crate::{
     measures::Measures,
@@ -358,10 +358,12 @@ pub fn held(link: &LinkSettings) -> u64 {
 }
 
 pub(crate) fn bits_on_way(link: &LinkSettings) -> u64 {
-    let constant = u128::from(link.rate_bps) * u128::from(link.delay_ns) / 1_000_000_000;
+    let on_wire_ns = link.wire.as_ref().map_or(0, WirePlan::holds_ns);
+    let delay_ns = link.delay_ns.saturating_add(on_wire_ns);
+    let constant = u128::from(link.rate_bps) * u128::from(delay_ns) / 1_000_000_000;
     let constant = constant.min(1 << 50) as u64;
     let varying = link
         .service()
-        .map(|service| service.most_bits(link.delay_ns, link.rate_bps));
+        .map(|service| service.most_bits(delay_ns, link.rate_bps));
     varying.map_or(constant, |bits| bits.min(1 << 50))
 }
