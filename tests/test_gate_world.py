@@ -161,7 +161,7 @@ def test_a_rate_that_varies_is_that_of_the_run_and_not_of_the_daemon():
     assert between(2.1, 2.4) == pytest.approx(0)
     # what waited then, 2 Mbit, goes with what comes
     assert between(2.4, 3.1) == pytest.approx(3.2, rel=0.05 + stalled)
-    # of 4 s it sent half, all, and 1/3, and then a quarter; a packet stood in transmission for 0.5 s
+    # of 4 s it sent half, all, 1/3 and a quarter; a packet stood in transmission for 0.5 s
     ours = sg.network.simulate(given)["utilization"].value
     assert ours == pytest.approx(0.656, abs=0.001)
     assert record["utilization"].value == pytest.approx(ours, abs=0.03 + stalled)
