@@ -7,6 +7,8 @@ import pytest
 from rich.console import Console
 
 from sluicegate.estimate import Measure
+from sluicegate.measures import DEFINITIONS
+from sluicegate.report.tables import Column, label
 from sluicegate.report.terminal import numeric_columns, terminal_table
 from sluicegate.report.text import measure_text, value_text
 
@@ -83,3 +85,11 @@ def test_a_table_fits_any_width_with_its_numbers_whole():
         assert max(map(len, lines)) <= width
         words = re.split(r" {2,}|\n", shown.get())
         assert {*rows[0], *below["minus:"][0]} <= {word.strip() for word in words}
+
+
+def test_bits_per_second_are_shown_as_mbit_per_second_everywhere():
+    assert label("throughput_bps", "s") == "throughput (Mbit/s)"
+    cell = Column("bulk.goodput_bps", "s").text({"bulk.goodput_bps": Measure(20e6, 20e3, "bits/s")})
+    assert cell == "20.00 ± 0.02"
+    # what is stored stays in bits/s
+    assert DEFINITIONS["throughput_bps"].unit.of("s") == "bits/s"

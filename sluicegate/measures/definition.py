@@ -16,6 +16,9 @@ FloatArray = NDArray[np.float64]
 C = TypeVar("C", QueueCounts, FlowCounts, EndCounts)
 
 
+_BITS = "bits/s"
+
+
 @dataclass(frozen=True)
 class Unit:
     """The unit of a measure.
@@ -43,6 +46,8 @@ class Unit:
             return 100.0, "%"
         if self.power > 0 and time_unit == "s":
             return 1000.0**self.power, self.of("ms")
+        if self.text == _BITS:
+            return 1e-6, "Mbit/s"
         return 1.0, self.of(time_unit)
 
 
