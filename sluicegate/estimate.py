@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate.counts import QueueCounts
-from sluicegate.measures import QUEUE, C, Definition, Quantile, Rare
+from sluicegate.measures import QUEUE, C, Definition, Quantile, Rare, shown_unit
 
 FloatArray = NDArray[np.float64]
 
@@ -62,8 +63,24 @@ class Measure:
     def __float__(self) -> float:
         return self.value
 
+    def __str__(self) -> str:
+        """As in tables: `8.1 ± 0.3 ms`; times from a second on are in seconds."""
+        from sluicegate.report.text import measure_text  # reports import this module
+
+        seconds = self.unit == "s" and abs(self.value) >= 1
+        factor, unit = (1.0, "s") if seconds else shown_unit(self.unit)
+        return f"{measure_text(self.times(factor))} {unit}".rstrip()
+
+    def _repr_html_(self) -> str:
+        return escape(str(self))
+
     def __format__(self, spec: str) -> str:
-        """The value and its error, each in the format of a number: `f"{measure:.2f}"`."""
+        """The value and its error, each in the format of a number: `f"{measure:.2f}"`.
+
+        Without a format as `str` has it.
+        """
+        if not spec:
+            return str(self)
         value = format(self.value, spec)
         if self.bound is not None:
             sign = ">" if self.bound < self.value else "<"

@@ -374,3 +374,12 @@ def test_options_that_do_not_apply_are_refused(command, reason, root, capsys):
     shown = capsys.readouterr().err
     assert reason in shown
     assert shown.startswith("error: ")
+
+
+def test_a_port_shows_itself_in_a_line_and_in_a_table():
+    port = network.simulate(alone()).ports[0]
+    told = repr(port)
+    assert told.startswith(f"<PortRecord of {port.name}: queue_mean ")
+    assert f"sojourn_mean {port.measures['sojourn_mean']}" in told
+    assert len(told) < 300
+    assert "throughput_bps" in port._repr_html_()

@@ -93,3 +93,19 @@ def test_bits_per_second_are_shown_as_mbit_per_second_everywhere():
     assert cell == "20.00 ± 0.02"
     # what is stored stays in bits/s
     assert DEFINITIONS["throughput_bps"].unit.of("s") == "bits/s"
+
+
+@pytest.mark.parametrize(
+    ("measure", "text"),
+    [
+        (Measure(0.008137864344636932, 0.000312, "s"), "8.1 ± 0.3 ms"),
+        (Measure(1.2044, 0.03, "s"), "1.20 ± 0.03 s"),
+        (Measure(20e6, 20e3, "bits/s"), "20.00 ± 0.02 Mbit/s"),
+        (Measure(0.0, None, "", bound=3e-6), "< 3e-06"),
+        (Measure(12.5, None, "packets"), "12.5 packets"),
+    ],
+)
+def test_a_measure_alone_reads_as_in_tables(measure, text):
+    assert str(measure) == f"{measure}" == text
+    assert measure._repr_html_() == text.replace("<", "&lt;")
+    assert f"{Measure(0.5, 0.25, 's'):.3f}" == "0.500 ± 0.250"

@@ -357,3 +357,11 @@ def test_an_interval_is_explained_where_there_is_one(scenario, capsys):
     assert explained not in capsys.readouterr().out
     assert run("--vary", "seed=1..2", *words, "two") == 0
     assert explained in capsys.readouterr().out
+
+
+def test_whole_numbers_have_ticks_at_whole_numbers(scenario):
+    found = sg.sweep(scenario, {"queue.limit": [10, 11, 12]}, "whole")
+    figure = found.figure("loss_ratio", "queue.limit", width=7)
+    figure.draw_without_rendering()
+    assert set(ticks(figure)) >= {"10", "11", "12"}
+    assert not any("." in each for each in ticks(figure))

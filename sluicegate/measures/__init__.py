@@ -15,6 +15,7 @@ from sluicegate.measures.definition import (
     Rare,
     Unit,
     bin_quantile,
+    shown_unit,
 )
 from sluicegate.measures.fairness import demand_fairness, fair_shares, fairness
 from sluicegate.measures.flows import FLOWS
@@ -58,5 +59,6 @@ __all__ = [
     "fair_shares",
     "fairness",
     "names_of_classes",
+    "shown_unit",
     "symbols",
 ]

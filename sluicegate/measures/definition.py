@@ -16,7 +16,13 @@ FloatArray = NDArray[np.float64]
 C = TypeVar("C", QueueCounts, FlowCounts, EndCounts)
 
 
-_BITS = "bits/s"
+# units that tables and plots show as others: factor, and unit
+_SHOWN = {"s": (1e3, "ms"), "s^2": (1e6, "ms^2"), "bits/s": (1e-6, "Mbit/s")}
+
+
+def shown_unit(unit: str) -> tuple[float, str]:
+    """Factor from a record's unit to the one in which it is shown, and that unit."""
+    return _SHOWN.get(unit, (1.0, unit))
 
 
 @dataclass(frozen=True)
@@ -44,11 +50,9 @@ class Unit:
         """Factor to the unit in which tables and plots show it, and that unit."""
         if self.percent:
             return 100.0, "%"
-        if self.power > 0 and time_unit == "s":
-            return 1000.0**self.power, self.of("ms")
-        if self.text == _BITS:
-            return 1e-6, "Mbit/s"
-        return 1.0, self.of(time_unit)
+        if self == SECONDS:
+            return 1.0, "s"
+        return shown_unit(self.of(time_unit))
 
 
 PACKETS = Unit("packets")

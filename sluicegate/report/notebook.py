@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from sluicegate.record import Record, methods
 from sluicegate.report.comparison import add_result, add_settings, in_short
 from sluicegate.report.page import Page
-from sluicegate.report.tables import record_rows
+from sluicegate.report.tables import measure_rows, record_rows
 from sluicegate.worlds import AnyScenario
 from sluicegate.worlds import of_scenario as worlds_of
 
 if TYPE_CHECKING:
     from sluicegate.comparison import Comparison
+    from sluicegate.worlds.network.record import PortRecord
 
 
 def of_record(record: Record) -> Page:
@@ -24,6 +25,13 @@ def of_record(record: Record) -> Page:
     if record.interrupted:
         page.text(f"Stopped after {record.done:.0%} of the run.")
     page.table(*record_rows(record), f"{record.method[:1].upper()}{record.method[1:]}.")
+    return page
+
+
+def of_port(port: PortRecord) -> Page:
+    """All measures of one link's queue."""
+    page = Page(port.name, "a link with a queue, after the warm-up")
+    page.table(*measure_rows(port.measures, list(port.measures), "s"))
     return page
 
 

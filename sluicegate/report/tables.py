@@ -135,13 +135,24 @@ def record_rows(
 ) -> tuple[list[str], list[list[str]]]:
     """Header and rows of a record's measures, in the units of all tables; of all if None."""
     digits = _EXACT_DIGITS if record.is_exact else 4
-    rows = []
-    for name in measures or record.measures:
-        factor, unit = DEFINITIONS[name].unit.shown(record.time_unit)
-        known = record.measures.get(name)
-        missing = _NOTHING if record.why_unknown(name) is None else _UNKNOWN
-        text = missing if known is None else measure_text(known.times(factor), digits)
-        rows.append([name, text, unit])
+    header, rows = measure_rows(
+        record.measures, measures or list(record.measures), record.time_unit, digits
+    )
+    for row in rows:
+        if row[1] == _NOTHING and record.why_unknown(row[0]) is not None:
+            row[1] = _UNKNOWN
     if not measures:
         rows += [[pattern, _UNKNOWN, ""] for pattern in record.unknown]
+    return header, rows
+
+
+def measure_rows(
+    known: Mapping[str, Measure], names: Sequence[str], time_unit: str, digits: int = 4
+) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of these measures, in the units of all tables."""
+    rows = []
+    for name in names:
+        factor, unit = DEFINITIONS[name].unit.shown(time_unit)
+        text = measure_text(known[name].times(factor), digits) if name in known else _NOTHING
+        rows.append([name, text, unit])
     return ["measure", "value", "unit"], rows

@@ -10,6 +10,7 @@ import matplotlib
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from sluicegate.errors import SluiceError
 from sluicegate.measures import DEFINITIONS, FloatArray, check_classes, check_name
@@ -254,6 +255,8 @@ def _scale(ax: Axes, column: pl.Series, x: str, scale: Scale | None) -> None:
             ax.minorticks_off()
         else:
             plain_ticks(ax.xaxis, (1.0, 2.0, 5.0))
+    elif np.equal(np.mod(values, 1), 0).all():
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def _check_log(axis: str, name: str, values: FloatArray) -> None:

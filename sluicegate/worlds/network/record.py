@@ -21,6 +21,8 @@ from sluicegate.record import (
 )
 from sluicegate.worlds.network.response import response_time_s
 
+# measures that are told where there is one line
+_SHORT = ("queue_mean", "sojourn_mean", "loss_ratio", "utilization")
 _TABLES = ("flows", "class_distributions", "replications", "series")
 
 
@@ -51,7 +53,7 @@ def _rows(series: pl.DataFrame, name: str) -> FloatArray:
     return column.reshape(series["replication"].n_unique(), -1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PortRecord:
     """One link with a discipline before it.
 
@@ -86,6 +88,15 @@ class PortRecord:
     sample_s: float
     series: pl.DataFrame
     own_discipline: str | None = None
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name} {self.measures[name]}" for name in _SHORT)
+        return f"<{type(self).__name__} of {self.name}: {shown}>"
+
+    def _repr_html_(self) -> str:
+        from sluicegate.report.notebook import of_port  # reports import this module
+
+        return of_port(self).cell()
 
     def rows(self, name: str) -> FloatArray:
         """A column of `series`, a row per replication, shape (R, T); NaN where it is null."""
