@@ -14,7 +14,7 @@ import gallery
 from catalogue import code, number
 
 from sluicegate.cli import _COMMANDS, main
-from sluicegate.measures import AT_QUEUE, ENDS, FLOWS, QUEUE, Definition, Unit, symbols
+from sluicegate.measures import AT_QUEUE, ENDS, FLOWS, QUEUE, Definition, symbols
 from sluicegate.page import MODULE, page
 
 Schema = dict[str, Any]
@@ -86,16 +86,11 @@ def _page_to_try(root: str) -> str:
 def _measure_table(definitions: Sequence[Definition[Any]]) -> Iterator[str]:
     """Yield a table with a row for each measure, and the meanings of the formulas' symbols."""
     rows = [
-        [code(each.name), _unit_text(each.unit), f"${each.formula}$", each.meaning]
+        [code(each.name), each.unit.in_all_worlds, f"${each.formula}$", each.meaning]
         for each in definitions
     ]
     yield from catalogue.table(["measure", "unit", "formula", "what it is"], rows)
     yield " ".join(f"{meaning}." for meaning in symbols(definitions)) + "\n"
-
-
-def _unit_text(unit: Unit) -> str:
-    slots, seconds = unit.of("slots"), unit.of("s")
-    return seconds if slots == seconds or unit.seconds_only else f"{slots} or {seconds}"
 
 
 def _scenario_page(title: str, root: str, tables: dict[str, str]) -> Iterator[str]:

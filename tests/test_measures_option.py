@@ -5,7 +5,7 @@ from pages import comparison
 
 import sluicegate as sg
 from sluicegate.cli import main
-from sluicegate.measures import DEFINITIONS
+from sluicegate.measures import DEFINITIONS, OF_CLASS
 from sluicegate.report.comparison import comparison_page
 from sluicegate.report.folder import write_report
 
@@ -81,3 +81,15 @@ def test_python_refuses_what_is_no_measure():
     meant = r"measures: p99 is no measure; did you mean sojourn_p99\? there are queue_m"
     with pytest.raises(sg.SluiceError, match=meant):
         comparison({"aqm": "drop_tail"}).showing("p99")
+
+
+def test_every_measure_is_listed_with_its_unit_and_meaning(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    assert main(["measures"]) == 0
+    lines = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines() if line]
+    listed = dict(line for line in lines if len(line) == 2)
+    assert {*DEFINITIONS, *OF_CLASS} <= set(listed)
+    assert listed["sojourn_p99"].split() == [
+        *["slots", "or", "s"],
+        *DEFINITIONS["sojourn_p99"].meaning.split(),
+    ]

@@ -32,6 +32,7 @@ _COMMANDS = {
             "sluice aqm my_idea.h",
         ],
     ),
+    "measures": ("measures", ["sluice measures", "sluice measures | grep delay"]),
     "scenarios": ("scenarios", ["sluice scenarios", "sluice scenarios --out ."]),
     "simulate": (
         "simulate",

@@ -90,7 +90,8 @@ Measures = Annotated[
         "--measures",
         metavar="NAME,...",
         help="The measures that tables show, such as sojourn_p99,loss_ratio, instead of the usual "
-        "ones. A measure of a class of flows has the class before it: calls.delay_p99.",
+        "ones; sluice measures lists them. A measure of a class of flows has the class before it: "
+        "calls.delay_p99.",
         show_default=False,
     ),
 ]
@@ -155,7 +156,8 @@ Upwards = Annotated[
     typer.Option(
         "--y",
         metavar="NAME",
-        help="Vertical axis: a measure; for a heat map, what varies. If not given: sojourn_p99.",
+        help="Vertical axis: a measure (see sluice measures); for a heat map, what varies. If not "
+        "given: sojourn_p99.",
         show_default=False,
     ),
 ]

@@ -46,6 +46,12 @@ class Unit:
         single = "slot" if time_unit == "slots" else time_unit
         return self.text.format(time=single if self.power < 0 else time_unit)
 
+    @property
+    def in_all_worlds(self) -> str:
+        """The unit in slots and in s, where they differ."""
+        slots, seconds = self.of("slots"), self.of("s")
+        return seconds if slots == seconds or self.seconds_only else f"{slots} or {seconds}"
+
     def shown(self, time_unit: str) -> tuple[float, str]:
         """Factor to the unit in which tables and plots show it, and that unit."""
         if self.percent:
