@@ -88,7 +88,12 @@ def row(boards: Boards, name: str) -> list[str]:
         cell([text(each, found.mean(case, name, each), units=False) for found in boards.values()])
         for each in FELT
     ]
-    return [f"`{name}`", *middles, cell(verdicts), *map(cell, ends), *felt]
+    return [f"`{_plain(name)}`", *middles, cell(verdicts), *map(cell, ends), *felt]
+
+
+def _plain(name: str) -> str:
+    """A name without what is told of its marks and its victim."""
+    return name.split()[0]
 
 
 def header() -> list[str]:
@@ -124,8 +129,10 @@ def picture(boards: Boards, names: Sequence[str]) -> Figure:
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.tick_params(axis="y", length=0)
     axes[0].set_xscale("log")
+    # step drops nearly all: its line goes on to the left
+    axes[0].set_xlim(left=0.01)
     plain_ticks(axes[0].xaxis, (1, 2, 5))
-    axes[0].set_yticks(range(len(names)), names)
+    axes[0].set_yticks(range(len(names)), map(_plain, names))
     axes[0].set_ylim(len(names) - 0.5, -0.5)
     handles, labels = axes[0].get_legend_handles_labels()
     unique = dict(zip(labels, handles, strict=True))
