@@ -192,6 +192,19 @@ def test_bad_values_with_units(scenario, vary, message, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_rtt_can_be_replaced_as_it_can_be_varied(scenario):
+    changed = scenario.replace({"queue.limit": 9}, rtt="50ms")
+    assert changed.topology.client_delays_s == (0.02, 0.02)
+    assert changed.queue.limit == 9
+    # it follows what else is replaced
+    slower = scenario.replace({"rtt": 0.05, "topology.delay_s": 0.01})
+    assert slower.topology.client_delays_s == (0.0125, 0.0125)
+    with pytest.raises(sg.SluiceError, match="rtt = 50 must have its unit behind it"):
+        scenario.replace(rtt=50)
+    with pytest.raises(sg.SluiceError, match="which is given, too: give one of them"):
+        scenario.replace({"topology.client_delays_s": [0.1], "rtt": "50ms"})
+
+
 def test_rtt_is_for_dumbbells(tmp_path, scenario):
     star = scenario.replace(topology=network.Star())
     for other in (SHORT, star):

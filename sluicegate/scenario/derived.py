@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate import _engine
+from sluicegate.errors import SluiceError
 from sluicegate.registry import Aqm, PythonAqm
 from sluicegate.scenario.table import Table
 from sluicegate.traffic import Capture, Modulator
@@ -123,6 +124,27 @@ class ScenarioBase(_AnyScenarioBase):
 
 class NetworkScenarioBase(_AnyScenarioBase):
     """What follows from the scenario of a network."""
+
+    def replace(self, changes: Mapping[str, object] | None = None, /, **fields: object) -> Self:
+        """See `Table.replace`.
+
+        `rtt` is taken, too, as in sweeps: it sets the delays of a dumb-bell's clients.
+
+        Raises:
+            SluiceError: As there, or if what it sets is given, too.
+        """
+        from sluicegate.scenario.variables import DERIVED  # imports the classes of scenarios
+
+        given = {**(changes or {}), **fields}
+        derived = {name: DERIVED[name] for name in given if name in DERIVED}
+        changed = super().replace({name: given[name] for name in given if name not in derived})
+        for name, variable in derived.items():
+            for own in variable.sets:
+                if any(f"{other}.".startswith(f"{own}.") for other in given):
+                    raise SluiceError(f"{name} sets {own}, which is given, too: give one of them")
+            values = variable.fields(changed, variable.read(given[name], name))
+            changed = super(NetworkScenarioBase, changed).replace(values)
+        return changed
 
     @property
     def warm_up(self) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sluicegate.errors import SluiceError
 from sluicegate.measures import DEFINITIONS
 from sluicegate.report.page import Page
-from sluicegate.sweeps.derived import DERIVED
+from sluicegate.scenario.variables import DERIVED
 from sluicegate.sweeps.tables import INTERVALS, has_intervals, mean_rows, progress_text
 from sluicegate.sweeps.words import path_is, path_label, path_words
 

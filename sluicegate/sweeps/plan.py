@@ -17,8 +17,8 @@ from sluicegate import _engine, store
 from sluicegate.errors import SluiceError
 from sluicegate.near import nearest
 from sluicegate.scenario import Table
+from sluicegate.scenario.variables import DERIVED
 from sluicegate.sweeps.columns import measure_columns
-from sluicegate.sweeps.derived import DERIVED
 from sluicegate.sweeps.design import Method, Point, points, variables
 from sluicegate.sweeps.folder import FORMAT
 from sluicegate.worlds import AnyScenario, AnyWorld

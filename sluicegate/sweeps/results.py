@@ -17,7 +17,7 @@ from sluicegate.estimate import student_quantile
 from sluicegate.extras import require
 from sluicegate.measures import DEFINITIONS, check_names
 from sluicegate.near import nearest
-from sluicegate.sweeps.derived import DERIVED
+from sluicegate.scenario.variables import DERIVED
 from sluicegate.sweeps.folder import FORMAT, Folder
 from sluicegate.sweeps.words import path_is, path_value
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sluicegate.estimate import Measure
 from sluicegate.report.tables import Column
-from sluicegate.sweeps.derived import DERIVED
+from sluicegate.scenario.variables import DERIVED
 from sluicegate.sweeps.words import path_label, path_value
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sluicegate.registry import aqms
 from sluicegate.report.text import value_text
-from sluicegate.sweeps.derived import DERIVED
+from sluicegate.scenario.variables import DERIVED
 
 # units at the end of a field's name, which words leave out
 _ENDS = ("_bps", "_bytes", "_s")

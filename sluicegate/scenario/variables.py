@@ -8,7 +8,7 @@ from typing import Any
 
 from sluicegate._engine import quantity
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import Dumbbell
+from sluicegate.scenario.network import Dumbbell
 
 # tables and axes have milliseconds: from this number of seconds on, a unit was forgotten
 _SURE = 1.0
