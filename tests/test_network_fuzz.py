@@ -35,19 +35,39 @@ def tables(optional=None, **fields):
 
 DISTRIBUTIONS = tables(kind=st.sampled_from(["constant", "exponential", "pareto"]), mean_s=LONGER)
 SIZES = tables(kind="pareto", mean_packets=st.sampled_from([3.0, 1e9]), shape=1.5)
-TCP = tables(
-    variant=st.sampled_from(["tahoe", "reno", "newreno", "sack", "rack"]),
-    congestion_control=st.sampled_from(["reno", "cubic", "dctcp"]),
-    like=st.sampled_from(["rfc", "ns2", "linux"]),
-    receiver_window=st.sampled_from([20, 20, 1, 2, 2**32 - 1]),
-    ecn=st.sampled_from([True, True, False]),
-    packet_bytes=BYTES,
-    ack_bytes=BYTES,
-    optional={
-        "initial_window": st.sampled_from([1.0, 1.5, 1000.0]),
-        "delayed_ack_s": st.sampled_from([0.0, 1e-9, 0.5]),
-        "min_rto_s": st.sampled_from([0.01, 60.0, 1e-3]),
-    },
+SENDER = {
+    "like": st.sampled_from(["rfc", "ns2", "linux"]),
+    "receiver_window": st.sampled_from([20, 20, 1, 2, 2**32 - 1]),
+    "packet_bytes": BYTES,
+    "ack_bytes": BYTES,
+}
+CHOICES = {
+    "initial_window": st.sampled_from([1.0, 1.5, 1000.0]),
+    "delayed_ack_s": st.sampled_from([0.0, 1e-9, 0.5]),
+    "min_rto_s": st.sampled_from([0.01, 60.0, 1e-3]),
+    "pacing": st.booleans(),
+    "accurate_ecn": st.booleans(),
+    "ack_every": st.sampled_from([1, 20]),
+}
+ECN = st.sampled_from([True, True, False])
+# those that ask what is in flight, which only recovery by times knows
+TIMED = ["bbr", "bbr3", "prague", "prague_2020"]
+CONTROLS = ["reno", "cubic", "dctcp", "ledbat", "ledbatpp", *TIMED]
+TCP = st.one_of(
+    tables(
+        CHOICES,
+        variant=st.sampled_from(["tahoe", "reno", "newreno", "sack", "rack"]),
+        congestion_control=st.sampled_from(CONTROLS),
+        ecn=ECN,
+        **SENDER,
+    ),
+    tables(
+        CHOICES,
+        variant="rack",
+        congestion_control=st.sampled_from(CONTROLS),
+        ecn=True,
+        **SENDER,
+    ),
 )
 SHARED = {
     "count": st.sampled_from([30, 30, 1, 2]),
@@ -145,6 +165,7 @@ def scenarios(draw):
 
 # least counts in 400 examples: a test that refuses everything, or sends nothing, proves nothing
 LEAST = {"ran": 150, "refused": 40, "sent 100 packets": 50, "lost": 50, "marked": 5}
+LEAST |= dict.fromkeys(CONTROLS, 1)
 
 
 def test_every_packet_is_accounted_for():
@@ -159,6 +180,7 @@ def test_every_packet_is_accounted_for():
             seen["refused"] += 1
             return
         seen["ran"] += 1
+        seen.update({flow["tcp"]["congestion_control"] for flow in table["flows"] if "tcp" in flow})
         sent = check(record, table["queue"]["limit"])
         seen["sent 100 packets"] += sent >= 100
         seen["lost"] += any(port.whole["loss_ratio"].value > 0 for port in record.ports)
