@@ -69,7 +69,7 @@ static inline s64 drop_function_inside(const struct drop_function_config *c, s64
 	case DROP_FUNCTION_CUBIC:
 		return drop_function_cubic(c, u);
 	default:
-		return fixed_share(c->max_p, u);
+		return fixed_share(u, c->max_p);
 	}
 }
 

@@ -239,7 +239,7 @@ static inline u32 red_happens(struct red_state *state, const struct red_config *
 			return 0;
 		rest += FIXED_ONE - p;
 	}
-	return rest <= 0 || fixed_mul((s64)(random >> 32), rest) < p;
+	return rest <= 0 || fixed_share((s64)(random >> 32), rest) < p;
 }
 
 static inline u64 red_tick_interval_ns(const struct red_config *config)

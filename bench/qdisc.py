@@ -24,6 +24,7 @@ from sluicegate.worlds.twin.qdisc import modules_of
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "qdisc.json"
+COST_RATE_BPS = 100e6
 # The same weight, thresholds and limit for both. A TCP frame has 1514 bytes, so the kernel's limit
 # and thresholds are 100, 20 and 60 of these. `burst 145` makes tc choose a weight of 2^-9.
 RED = "red:min_th=20,max_th=60,max_p=0.1,w=0.001953125,mean_packet_bytes=1514"
@@ -33,11 +34,21 @@ KERNELS_RED = (
 
 
 class Pair(NamedTuple):
-    """An AQM of ours, its limit in packets, and the kernel's qdisc of its kind as tc takes it."""
+    """An AQM of ours, its limit in packets, and the kernel's qdisc of its kind as tc takes it.
+
+    A pair that shapes by itself needs no other shaper, and is not measured without one.
+    """
 
     aqm: str
     limit: int
     kernels: str
+    scheduler: str = "fifo"
+    shapes: bool = False
+
+    @property
+    def whole(self):
+        """Return the discipline with its parameters and scheduler, as `sluiced` takes it."""
+        return f"{self.aqm}{',' if ':' in self.aqm else ':'}scheduler={self.scheduler}"
 
 
 PAIRS = {
@@ -46,6 +57,18 @@ PAIRS = {
     "CoDel": Pair("codel", 1000, "codel limit 1000 noecn"),
     # the kernel's PIE also takes the delay from timestamps by default
     "PIE": Pair("pie:delay=timestamps", 1000, "pie limit 1000 noecn"),
+}
+# measured shaped only; the kernel's cake counts memory: 2304 bytes for a datagram of 1042
+OTHERS = {
+    "DualPI2": Pair("dualpi2:ecn=true", 1000, "dualpi2 limit 1000"),
+    "CAKE": Pair(
+        f"cake:rate_bps={COST_RATE_BPS:.0f},victim=front,ecn=true",
+        1000,
+        f"cake bandwidth {COST_RATE_BPS:.0f}bit memlimit 2304000",
+        shapes=True,
+    ),
+    "FQ-CoDel": Pair("codel:like=linux", 1000, "fq_codel limit 1000 noecn", scheduler="fq"),
+    "FQ-PIE": Pair("pie:like=linux,delay=timestamps", 1000, "fq_pie limit 1000", scheduler="fq"),
 }
 
 
@@ -82,9 +105,12 @@ ip link add out type dummy
 ip link set out up
 ip address add 10.9.0.1/24 dev out
 ip neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev out
-load() {{ /lab/load 15 1000 >/out/$1; tc -s -j qdisc show dev out >/out/$1.qdisc; }}
+# a qdisc that marks wants a veth, whose other end sets the marks; none of these datagrams gets one
+ip link add pair type veth peer name peer
+# what was removed is freed in the background: not during a measurement
+load() {{ sleep 2; /lab/load 15 1000 >/out/$1; tc -s -j qdisc show dev out >/out/$1.qdisc; }}
 install() {{
-    sluiced qdisc install $1 --aqm $2 --rate $RATE --limit $3 --object /lab/${{2%%:*}}.o $4
+    sluiced qdisc install k --aqm $2 --rate $RATE --limit $3 --object /lab/$1.o $4 $5 $6
 }}
 daemon() {{
     sluiced run --backend kernel --interface out --object /lab/$1.o --scenario /lab/$1.toml \\
@@ -98,7 +124,6 @@ daemon() {{
 sleep 5
 load none
 """
-COST_RATE_BPS = 100e6
 UNDER = f"tbf rate {COST_RATE_BPS:.0f}bit burst 3200 limit 100000000"
 WHOSE = ("ours", "kernel", "daemon")
 
@@ -121,7 +146,13 @@ def cost():
 
     Qdiscs: ours, the kernel's, ours with a daemon.
     """
-    without, rows = cost_of(lab(), WHOSE, ("shaped", "unshaped"))
+    linux = lab()
+    parts = [
+        *parts_of(PAIRS, WHOSE, ("shaped",)),
+        *parts_of(PAIRS, WHOSE[:2], ("unshaped",)),
+        *parts_of(OTHERS, WHOSE[:2], ("shaped",)),
+    ]
+    without, rows = cost_of(linux, parts)
     print(f"without a qdisc: {without:.0f} instructions per packet, all in all")
     print(f"{'':18}{'ours':>6}{'kernel':>8}{'daemon':>8}{'ratios':>13}   dropped")
     for name, row in rows.items():
@@ -135,30 +166,30 @@ def cost():
     return {"without": without, "rows": rows}
 
 
-def cost_of(linux, whose, hows):
+def parts_of(pairs, whose, hows):
+    """Return what `cost_of` is to measure of some pairs, each as a name, how, and whose."""
+    return [(name, how, each) for name in pairs for how in hows for each in whose]
+
+
+def cost_of(linux, parts):
     """Return the instructions per packet without a qdisc, and what qdiscs add, from one boot.
 
     15,000 datagrams of 1042 bytes in a second, 125 Mbit/s. *Shaped* to 100 Mbit/s: by our qdisc,
     alone or with `sluiced run`, or by tbf with the kernel's qdisc below it. *Not shaped*: on an
     interface that takes every packet at once. A daemon is measured shaped only.
     """
-    modules = ["dummy", "sch_tbf"]
-    modules += [each for pair in PAIRS.values() for each in modules_of(pair.kernels)]
+    modules = ["dummy", "veth", "sch_tbf"]
+    names = list(dict.fromkeys(name for name, _, _ in parts))
+    modules += [each for name in names for each in modules_of(pair_of(name).kernels)]
     files = {"lab/load": load_program()}
     script = COST.format(modules=" ".join(modules)) + f"RATE={COST_RATE_BPS:g}\n"
-    parts = [
-        (name, how, each)
-        for name in PAIRS
-        for how in hows
-        for each in whose
-        if how == "shaped" or each != "daemon"
-    ]
+    for name in names:
+        pair = pair_of(name)
+        files[f"lab/{name}.o"] = compiled(pair.aqm, scheduler=pair.scheduler)
+        if name in PAIRS:
+            files[f"lab/{name}.toml"] = scenario(pair).encode()
     for name, how, each in parts:
-        pair = PAIRS[name]
-        aqm = pair.aqm.split(":")[0]
-        files[f"lab/{aqm}.o"] = compiled(pair.aqm)
-        files[f"lab/{aqm}.toml"] = scenario(pair).encode()
-        script += cost_part(f"{name}.{how}.{each}", pair)
+        script += cost_part(f"{name}.{how}.{each}", pair_of(name))
     booted = image.build(
         linux, script, programs=["ip", "tc", sluiced()], modules=modules, files=files
     )
@@ -177,15 +208,23 @@ def cost_of(linux, whose, hows):
     return without, rows
 
 
+def pair_of(name):
+    """Return a pair by its name."""
+    return PAIRS.get(name) or OTHERS[name]
+
+
 def cost_part(of, pair):
     """Return the script's lines that measure one qdisc; `of` is `NAME.HOW.WHOSE`."""
-    _, how, whose = of.split(".")
+    name, how, whose = of.split(".")
     if whose == "daemon":
-        return f"daemon {pair.aqm.split(':')[0]} {of}\n"
-    shaped = how == "shaped"
+        return f"daemon {name} {of}\n"
+    shaped = how == "shaped" and not pair.shapes
     if whose == "ours":
+        options = [] if shaped else ["--unshaped"]
+        if "ecn=true" in pair.aqm:
+            options += ["--marks-at", "peer"]
         return (
-            f"install k '{pair.aqm}' {pair.limit} {'' if shaped else '--unshaped'}\n"
+            f"install {name} '{pair.whole}' {pair.limit} {' '.join(options)}\n"
             f"tc qdisc add dev out root k\nload {of}\n"
             "tc qdisc del dev out root\nsluiced qdisc remove k\n"
         )

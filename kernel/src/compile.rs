@@ -206,7 +206,9 @@ fn features(program: Program, aqms: &[&Class]) -> Vec<String> {
         ("-DWANTS_CANDIDATE", has(|of| of.candidate)),
         (
             "-DWANTS_FLOW",
-            scheduler.is_some() || is_users || look_at("flow_hash"),
+            is_users
+                || look_at("flow_hash")
+                || scheduler.is_some_and(|name| looks_at(name, "flow_hash")),
         ),
         (
             "-DWANTS_TRAFFIC_CLASS",

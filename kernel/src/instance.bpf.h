@@ -121,7 +121,7 @@ struct instance {
 	u64 free_ns;		/* when the link has sent, or will have sent, its last packet */
 	u64 ended_ns;		/* the same, or when a later packet was dropped as it left */
 	u64 watched_ns;		/* time for which the watchdog was last set */
-	u64 just_now_ns;	/* last arrival or departure, until dequeue is called; then 0 */
+	u64 just_now_ns;	/* last arrival or departure, until dequeue is called; then NO_EVENT */
 	u64 seed;
 	u64 drawn;		/* random words that `draw_more` has given */
 	u64 edition;		/* of its settings */
@@ -130,6 +130,9 @@ struct instance {
 
 /* All entries are one value of one map, so finding an entry takes four instructions. */
 struct instance instances[INSTANCES] SECTION(".data.instances") = { { { { 0 } } } };
+
+/* In place of the time of an event: later than any. */
+#define NO_EVENT (~0ULL)
 
 /* Bit in the field `limit` of a qdisc that has an entry, beside the entry's number. */
 #define HAS_ENTRY INSTANCES

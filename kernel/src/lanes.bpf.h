@@ -73,12 +73,22 @@ static INLINE void clear(u64 *words, u32 count)
 	}
 }
 
+#ifdef COUPLED
+/* When a tick is due an interval from now; later than any time if the discipline gets none. */
+static INLINE u64 tick_after(const struct instance *instance, u64 now_ns)
+{
+	u64 interval_ns = OF(_tick_interval_ns)(&instance->params.config.own);
+
+	return interval_ns ? now_ns + interval_ns : ~0ULL;
+}
+#endif
+
 /* All AQMs start at `now_ns`; bring_up_to_date() starts each one at its lane's next event. */
 static INLINE void begin_aqms(struct instance *instance, u64 now_ns)
 {
 	instance->several.begun_ns = now_ns;
 #ifdef COUPLED
-	instance->several.tick_ns = now_ns + OF(_tick_interval_ns)(&instance->params.config.own);
+	instance->several.tick_ns = tick_after(instance, now_ns);
 #endif
 }
 
@@ -86,9 +96,9 @@ static INLINE void begin_aqms(struct instance *instance, u64 now_ns)
 static INLINE void retune_aqms(struct instance *instance, u64 now_ns)
 {
 #ifdef COUPLED
-	u64 next_ns = now_ns + OF(_tick_interval_ns)(&instance->params.config.own);
+	u64 next_ns = tick_after(instance, now_ns);
 
-	if (instance->several.tick_ns > next_ns)
+	if (instance->several.tick_ns > next_ns || !(next_ns + 1))
 		instance->several.tick_ns = next_ns;
 #endif
 }
@@ -126,7 +136,7 @@ static INLINE void begin_empty(struct instance *instance, u64 now_ns)
  * Makes the ticks that were due since the last event. What waits does not change between events, so
  * late ticks see the same lanes.
  */
-VERIFIED_ONCE int tick_together(struct instance *instance, u64 now_ns)
+VERIFIED_ONCE int tick_until(struct instance *instance, u64 now_ns)
 {
 	u64 interval_ns;
 	struct several *several;
@@ -153,6 +163,12 @@ VERIFIED_ONCE int tick_together(struct instance *instance, u64 now_ns)
 	if (several->tick_ns <= now_ns)
 		several->tick_ns += ((now_ns - several->tick_ns) / interval_ns + 1) * interval_ns;
 	return 0;
+}
+
+static INLINE void tick_together(struct instance *instance, u64 now_ns)
+{
+	if (now_ns >= instance->several.tick_ns)
+		tick_until(instance, now_ns);
 }
 
 /* All lanes have ticked already. */

@@ -119,30 +119,40 @@ static INLINE u32 lose(struct Qdisc *sch, struct instance *instance, u32 number,
 	return 1;
 }
 
+/* An arriving packet that is not admitted as it is. */
+struct refused {
+	struct bpf_sk_buff_ptr *to_free;
+	u64 now_ns;
+	u32 lane, bytes, candidate;
+	enum aqm_verdict why;	/* for which a packet is lost: at first the verdict */
+};
+
 /*
  * Drops waiting packets instead of the arriving one, or together with it (drop both). Returns 0 if
- * the arriving packet must be dropped, for the reason `why`, at first its verdict.
+ * the arriving packet must be dropped.
  */
-static INLINE u32 make_room(struct Qdisc *sch, struct instance *instance, u32 own, u64 now_ns,
-			    u32 bytes, enum aqm_verdict *why, u32 candidate,
-			    struct bpf_sk_buff_ptr *to_free)
+OUTLINED u32 make_room(struct Qdisc *sch, struct instance *instance, struct refused *arrived)
 {
 	u32 victim = instance->params.settings.victim, is_room = 0, number, index;
+	struct bpf_sk_buff_ptr *to_free = arrived->to_free;
+	u32 own = arrived->lane, bytes = arrived->bytes;
+	enum aqm_verdict why = arrived->why;
+	u64 now_ns = arrived->now_ns;
 	struct lane *lane;
 
 	if (!sch->q.qlen)
 		return 0;
-	if (*why == AQM_DROP_BOTH) {
+	if (why == AQM_DROP_BOTH) {
 		lane = lane_at(instance, own);
 		if (lane && packets_in(sch, lane) &&
-		    lose(sch, instance, own, candidate, now_ns, *why, to_free))
+		    lose(sch, instance, own, arrived->candidate, now_ns, why, to_free))
 			instance->counts.verdicts[AQM_DROP_BOTH]++;
 		return 0;
 	}
 	if (bytes > instance->params.settings.limit_bytes)
 		return 0;
 	FOR_UP_TO(fixed.places) {
-		number = *why == AQM_DROP_OVERFLOW ? victim_lane(instance, own, bytes) : own;
+		number = why == AQM_DROP_OVERFLOW ? victim_lane(instance, own, bytes) : own;
 		lane = lane_at(instance, number);
 		if (!lane || !packets_in(sch, lane) || (victim == VICTIM_TAIL && number == own))
 			break;
@@ -151,15 +161,16 @@ static INLINE u32 make_room(struct Qdisc *sch, struct instance *instance, u32 ow
 			index = index_at_random(sch, instance, lane);
 		else if (victim == VICTIM_TAIL)
 			index = packets_in(sch, lane) - 1;
-		if (!lose(sch, instance, number, index, now_ns, *why, to_free))
+		if (!lose(sch, instance, number, index, now_ns, why, to_free))
 			break;
 		is_room = has_room(sch, instance, bytes);
 		if (is_room)
 			break;
 		/* one victim was smaller than the arriving packet: another one is lost */
-		*why = AQM_DROP_OVERFLOW;
-		instance->counts.verdicts[*why]++;
+		why = AQM_DROP_OVERFLOW;
+		instance->counts.verdicts[why]++;
 	}
+	arrived->why = why;
 	return is_room;
 }
 
@@ -172,7 +183,8 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	u64 now_ns = ktime_get_ns();
 	struct waiting arrived = { .since_ns = now_ns, .bytes = packet_bytes(skb) };
 	u32 candidate = 0, number;
-	enum aqm_verdict verdict, why;
+	struct refused refused;
+	enum aqm_verdict verdict;
 	struct lane *lane;
 
 	take_params(instance, now_ns);
@@ -187,18 +199,20 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	lane = lane_for(sch, instance, number, now_ns);
 	tell_arrival(instance, skb, arrived.bytes, now_ns);
 	arrived.packet = (u32)instance->counts.arrivals;
-	why = AQM_DROP_OVERFLOW;
+	refused.why = AQM_DROP_OVERFLOW;
 	if (!lane)
 		goto drop;
 	verdict = judge_arrival(sch, instance, lane, number, &arrived, &candidate);
-	why = verdict;
 	give_number(instance, skb);
 	arrived.is_marked = verdict == AQM_MARK;
 	if (arrived.is_marked)
 		arrived.traffic_class |= AQM_CE;
-	if (is_drop(verdict) && !make_room(sch, instance, number, now_ns, arrived.bytes, &why,
-					   candidate, to_free))
-		goto drop;
+	if (is_drop(verdict)) {
+		refused = (struct refused){ to_free, now_ns, number, arrived.bytes, candidate,
+					    verdict };
+		if (!make_room(sch, instance, &refused))
+			goto drop;
+	}
 	instance->just_now_ns = now_ns;
 	tell(sch, instance, lane, number, &arrived, now_ns, 1);
 	skb = put(sch, instance, lane, number, skb, &arrived);
@@ -206,7 +220,7 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 		goto drop;
 	return is_drop(verdict) ? NET_XMIT_CN : NET_XMIT_SUCCESS;
 drop:
-	log_time(instance, HAPPENED_LOSE, number, arrived.packet, 0, why, now_ns, 0);
+	log_time(instance, HAPPENED_LOSE, number, arrived.packet, 0, refused.why, now_ns, 0);
 	tell_loss(sch, instance, arrived.bytes);
 	bpf_qdisc_skb_drop(skb, to_free);
 	return NET_XMIT_DROP;
@@ -313,25 +327,13 @@ static INLINE void ask_again(struct Qdisc *sch, struct instance *instance, u64 w
 	bpf_qdisc_watchdog_schedule(sch, when_ns, 0);
 }
 
-SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
+/* Takes the next packet to send at `now_ns`, or the time now if that is NO_EVENT; null if none. */
+OUTLINED struct sk_buff *next_packet(struct Qdisc *sch, struct instance *instance, u64 now_ns)
 {
-	struct Qdisc *sch = (struct Qdisc *)context[0];
 	struct sk_buff *skb = 0;
-	struct instance *instance;
-	u64 now_ns;
 
-	if (!sch->q.qlen)
-		return 0;
-	instance = instance_of(sch);
-	/*
-	 * The kernel calls dequeue after each arrival and after each departure. Reading the clock
-	 * again takes longer than all the rest here, so the time of that event is used. If the time
-	 * is too early, the watchdog's time has passed already, and it calls dequeue again at once.
-	 */
-	now_ns = instance->just_now_ns;
-	if (!fixed.is_shaped || now_ns >= instance->free_ns || !now_ns)
+	if (!fixed.is_shaped || now_ns >= instance->free_ns)
 		now_ns = ktime_get_ns();
-	instance->just_now_ns = 0;
 	if (fixed.varies)
 		take_params(instance, now_ns);
 	if (fixed.is_shaped && now_ns < instance->free_ns) {
@@ -366,6 +368,30 @@ SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
 	return skb;
 }
 
+/*
+ * The kernel calls dequeue after each arrival and after each departure. Reading the clock again
+ * takes longer than all the rest here, so the time of that event is used. If the time is too early,
+ * the watchdog's time has passed already, and it calls dequeue again at once.
+ */
+SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
+{
+	struct Qdisc *sch = (struct Qdisc *)context[0];
+	struct instance *instance;
+	u64 event_ns;
+
+	if (!sch->q.qlen)
+		return 0;
+	instance = instance_of(sch);
+	event_ns = instance->just_now_ns;
+	instance->just_now_ns = NO_EVENT;
+	/* most calls find that the link is busy */
+	if (fixed.is_shaped && !fixed.varies && event_ns < instance->free_ns) {
+		ask_again(sch, instance, instance->free_ns);
+		return 0;
+	}
+	return next_packet(sch, instance, event_ns);
+}
+
 SECTION("struct_ops/init") int init(u64 *context)
 {
 	struct Qdisc *sch = (struct Qdisc *)context[0];
@@ -380,7 +406,7 @@ SECTION("struct_ops/init") int init(u64 *context)
 			continue;
 		/* what an earlier interface counted stays readable until here */
 		__builtin_memset(&instance->counts, 0, sizeof(instance->counts));
-		instance->just_now_ns = 0;
+		instance->just_now_ns = NO_EVENT;
 		instance->is_used = 1;
 		instance->number = number;
 		instance->first_place = number * fixed.places;

@@ -13,6 +13,15 @@
  * pass even the arguments that the function does not use, as the verifier demands.
  */
 #define VERIFIED_ONCE __attribute__((noinline, weak))
+/*
+ * In a function of its own, so that the registers are for what is needed more often. With a
+ * scheduler the stack, which has 512 bytes, has no room for more functions.
+ */
+#ifdef SCHEDULER
+#define OUTLINED static INLINE
+#else
+#define OUTLINED static __attribute__((noinline))
+#endif
 #define FOUND_BY_LIBBPF __attribute__((preserve_access_index))
 #define __kptr __attribute__((btf_type_tag("kptr")))
 #define KERNEL_FUNCTION extern __attribute__((section(".ksyms")))

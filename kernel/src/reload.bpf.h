@@ -36,12 +36,10 @@ static INLINE void change_rate(struct instance *instance, u64 before_bps, u64 no
 		instance->ended_ns = instance->free_ns;
 }
 
-static INLINE void take_params(struct instance *instance, u64 now_ns)
+OUTLINED void take_edition(struct instance *instance, u64 current, u64 now_ns)
 {
-	u64 current = edition, before_bps = instance->params.settings.rate_bps;
+	u64 before_bps = instance->params.settings.rate_bps;
 
-	if (instance->edition == current || current & 1)
-		return;
 	copy((u64 *)&instance->spare, (u64 *)&params, WORDS(params));
 	if (edition != current)
 		return;
@@ -50,6 +48,14 @@ static INLINE void take_params(struct instance *instance, u64 now_ns)
 	change_rate(instance, before_bps, now_ns);
 	instance->seed = mix(instance->params.settings.seed + instance->number + GOLDEN);
 	retune_aqms(instance, now_ns);
+}
+
+static INLINE void take_params(struct instance *instance, u64 now_ns)
+{
+	u64 current = edition;
+
+	if (instance->edition != current && !(current & 1))
+		take_edition(instance, current, now_ns);
 }
 
 #endif

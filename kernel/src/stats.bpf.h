@@ -85,11 +85,12 @@ static INLINE void tell_time(const struct instance *instance, u32 which, u64 ns)
 /* Counts the time with the present queue length, which is about to change. */
 static INLINE void tell_length(struct Qdisc *sch, struct instance *instance, u64 now_ns)
 {
-	u32 number = instance->first_place + (sch->q.qlen & (fixed.places - 1));
+	u32 number;
 	u64 *ns;
 
 	if (!fixed.sampled)
 		return;
+	number = instance->first_place + (sch->q.qlen & (fixed.places - 1));
 	ns = map_lookup(&lengths, &number);
 	if (ns)
 		*ns += now_ns - instance->counts.until_ns;
@@ -97,8 +98,7 @@ static INLINE void tell_length(struct Qdisc *sch, struct instance *instance, u64
 }
 
 /* Gives user space the first bytes of a packet, from its IP header on. */
-static INLINE void tell_sample(struct instance *instance, struct sk_buff *skb, u32 bytes,
-			       u64 now_ns)
+OUTLINED void tell_sample(struct instance *instance, struct sk_buff *skb, u32 bytes, u64 now_ns)
 {
 	unsigned char *header = skb->head + skb->network_header;
 	struct sample *sample = ringbuf_reserve(&samples, sizeof(*sample), 0);

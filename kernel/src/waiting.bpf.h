@@ -99,15 +99,15 @@ static INLINE void show(struct aqm_view *view, const struct instance *instance,
  * Makes the calls of tick() that were due since the last event. The waiting packets do not change
  * between events, so a late call sees the same queue.
  */
-static INLINE void make_up_ticks(const struct Qdisc *sch, struct instance *instance,
-				 struct lane *lane, u32 number, u64 now_ns)
-{
 #ifdef HAS_TICK
+OUTLINED void tick_until(const struct Qdisc *sch, struct instance *instance, struct lane *lane,
+			 u32 number, u64 now_ns)
+{
 	const struct OF(_config) *config = config_of(instance, number);
 	u64 interval_ns = OF(_tick_interval_ns)(config);
 	struct aqm_view view;
 
-	if (!interval_ns || now_ns < lane->tick_ns)
+	if (!interval_ns)
 		return;
 	FOR_UP_TO(MOST_TICKS) {
 		if (now_ns < lane->tick_ns)
@@ -120,6 +120,15 @@ static INLINE void make_up_ticks(const struct Qdisc *sch, struct instance *insta
 	}
 	if (lane->tick_ns <= now_ns)
 		lane->tick_ns += ((now_ns - lane->tick_ns) / interval_ns + 1) * interval_ns;
+}
+#endif
+
+static INLINE void make_up_ticks(const struct Qdisc *sch, struct instance *instance,
+				 struct lane *lane, u32 number, u64 now_ns)
+{
+#ifdef HAS_TICK
+	if (now_ns >= lane->tick_ns)
+		tick_until(sch, instance, lane, number, now_ns);
 #endif
 }
 #endif
