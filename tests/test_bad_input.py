@@ -452,7 +452,7 @@ CHAIN_RED = "red:spacing=independent,idle_decay=false"
         (
             "",
             "--grid fine",
-            "Invalid value for '--grid': 'fine' is not a valid float.",
+            "Invalid value for '--grid': 'fine' is not a number.",
         ),
         ("", "--slots 1e6", "No such option: --slots (Possible options: --json, --out)"),
     ],

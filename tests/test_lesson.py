@@ -164,15 +164,34 @@ def test_a_class_is_graded_into_one_table(
     # the others are graded all the same
     assert "bad.toml: answers.ping is not asked" in capsys.readouterr().err
     table = pl.read_csv(marks)
-    assert table["student"].unique().to_list() == [17]
+    assert table["student"].drop_nulls().unique().to_list() == [17]
     right = table.group_by("file", maintain_order=True).agg(pl.sum("right"))["right"]
-    assert right.to_list() == [len(worked.questions), 0]
+    count = len(worked.questions)
+    # a file that cannot be graded has a line, too
+    assert right.to_list() == [count, 0, 0]
+    assert table["file_right"].unique(maintain_order=True).to_list() == [count, None, 0]
+    (error,) = table["error"].drop_nulls()
+    assert "answers.ping is not asked" in error
+    # a folder stands for its files
+    assert main(["lesson", "bufferbloat", "--grade", str(tmp_path)]) == 1
+    shown = capsys.readouterr().out
+    totals = shown.partition("not graded")[2]
+    assert f"17  {count} of {count}" in totals
+    assert f"17  0 of {count}" in totals
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
         ("lesson = ", "is not a file of answers"),
+        (
+            "[answers]\nping_small_ms = 80,0",
+            "line 2: ping_small_ms = 80,0 has a decimal comma: write 80.0",
+        ),
+        (
+            "[answers]\nping_small_ms = # ms",
+            "line 2: there is no number after ping_small_ms =: write one",
+        ),
         ('lesson = "red"\n[answers]', "must be 'bufferbloat'"),
         ("[answers]\nping_small_ms = 3", 'the line lesson = "bufferbloat" is missing'),
         ('lesson = "bufferbloat"\nanswers = 3', "answers must be a table"),
@@ -199,6 +218,8 @@ def test_the_page_has_answers_only_for_teachers(worked: Worked) -> None:
     assert why not in lesson_page(worked).html()
     assert why in lesson_page(worked, answers=True).html()
     assert "variant of student 17" in worked._repr_html_()
+    # a student finds the way there; what the way back takes is said
+    assert "ping.one_way_delay_mean, its way there" in lesson_page(worked).html()
 
 
 def test_wrong_words_on_the_command_line_are_told(
@@ -208,6 +229,8 @@ def test_wrong_words_on_the_command_line_are_told(
     bad.write_text('lesson = "red"\nstudent = -1')
     kept, above = tmp_path / "kept", tmp_path / "above.toml"
     kept.mkdir()
+    empty = tmp_path / "empty"
+    empty.mkdir()
     (kept / "answers.toml").write_text('lesson = "red"\nstudent = 17')
     long = tmp_path / "long.toml"
     long.write_text(f'lesson = "red"\nstudent = 0x{"f" * 5000}')
@@ -234,7 +257,9 @@ def test_wrong_words_on_the_command_line_are_told(
         (["red", "--grade", str(kept), "--csv", str(tmp_path / "no/x.csv")], 2, "is not a folder"),
         ([], 2, "bufferbloat|red|l4s"),
         (["red", "--grade", str(bad)], 1, "student = -1 must be a whole number from 0 on"),
-        (["red", "--grade", str(tmp_path / "none.toml")], 1, "No such file"),
+        (["red", "--grade", str(tmp_path / "none.toml")], 1, "none.toml: No such file: give"),
+        (["red", "--grade", str(empty)], 2, "has no file *.toml"),
+        (["red", "--student", "seventeen"], 2, "'seventeen' is not a whole number."),
     ]:
         assert main(["lesson", *words]) == code
         assert why in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from importlib import import_module
@@ -242,6 +243,13 @@ def _sluice(
         typer.echo(context.get_help())
 
 
+def _plain(message: str) -> str:
+    """The command line's words without the names of types."""
+    for kind, words in (("int", "a whole number"), ("float", "a number")):
+        message = re.sub(rf"' is not a valid {kind}( range)?\.", f"' is not {words}.", message)
+    return message
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command.
 
@@ -283,7 +291,7 @@ def _run(words: list[str]) -> int:
             raise
         return _fail(str(lacking(module, f"sluice {words[0]}")))
     except TyperException as error:
-        return _fail(error.format_message(), error.exit_code)
+        return _fail(_plain(error.format_message()), error.exit_code)
     except Exception as error:
         # a Python AQM may raise anything; all else is a fault of ours
         if (told := python_aqm.told(error, python_aqm.loaded())) is None:

@@ -71,9 +71,9 @@ def lesson(
     grade: Annotated[
         list[Path] | None,
         typer.Option(
-            metavar="FILE.toml",
-            help="Grade this file of answers instead of writing a page; may be repeated. It says "
-            "whose variant it answers.",
+            metavar="FILE.toml|FOLDER",
+            help="Grade this file of answers, or all files *.toml of a folder, instead of writing "
+            "a page; may be repeated. A file says whose variant it answers.",
             show_default=False,
         ),
     ] = None,
@@ -81,7 +81,8 @@ def lesson(
         Path | None,
         typer.Option(
             metavar="FILE.csv",
-            help="With --grade: write the results, a line for each answer.",
+            help="With --grade: write the results, a line for each answer, with the total of its "
+            "file, and one for each file that cannot be graded.",
             show_default=False,
         ),
     ] = None,
@@ -163,14 +164,23 @@ def _grade(chosen: Lesson, files: Sequence[Path], student: int | None, table: Pa
     """Grade all files; those that cannot be graded are told of at the end."""
     if table is not None and not table.parent.is_dir():
         raise UsageError(f"--csv: {table.parent} is not a folder")
-    rows, wrong = [], []
-    for file in files:
+    rows: list[list[object]] = []
+    totals, wrong = [], []
+    for file in _files(files):
         try:
-            rows += _rows(chosen, file, student)
+            own = _rows(chosen, file, student)
         except InterruptError:
             raise
         except (OSError, SluiceError) as error:
             wrong.append(str(error))
+            rows.append([str(file), chosen.name, *[None] * 6, str(error)])
+            totals.append([str(file), "", "not graded"])
+        else:
+            rows += own
+            _, _, whose, *_, right, asked, _ = own[0]
+            totals.append([str(file), str(whose or ""), f"{right} of {asked}"])
+    if len(totals) > 1:
+        console().print(terminal_table(["file", "student", "right"], totals))
     if table is not None:
         import polars as pl
 
@@ -183,11 +193,29 @@ def _grade(chosen: Lesson, files: Sequence[Path], student: int | None, table: Pa
             "name": pl.String,
             "given": pl.Float64,
             "right": pl.Boolean,
+            "file_right": pl.Int64,
+            "file_asked": pl.Int64,
+            "error": pl.String,
         }
         write_whole(table, csv_text(pl.DataFrame(rows, schema=columns, orient="row")))
         console().print(f"results: {escape(str(table))}", soft_wrap=True)
     if wrong:
         raise SluiceError("\n".join(wrong))
+
+
+def _files(given: Sequence[Path]) -> list[Path]:
+    """The files that were given, and those of the folders that were.
+
+    Raises:
+        UsageError: If a folder has none.
+    """
+    found: list[Path] = []
+    for each in given:
+        own = sorted(each.glob("*.toml")) if each.is_dir() else [each]
+        if not own:
+            raise UsageError(f"--grade: the folder {each} has no file *.toml")
+        found += own
+    return found
 
 
 def _rows(chosen: Lesson, file: Path, student: int | None) -> list[list[object]]:
@@ -200,8 +228,9 @@ def _rows(chosen: Lesson, file: Path, student: int | None) -> list[list[object]]
     worked = _work(chosen, found)
     graded = lessons.grade(worked, file)
     _print_grades(worked, file, graded)
+    total = [sum(each.right for each in graded), len(graded)]
     return [
-        [str(file), chosen.name, found, each.question.name, each.given, each.right]
+        [str(file), chosen.name, found, each.question.name, each.given, each.right, *total, None]
         for each in graded
     ]
 

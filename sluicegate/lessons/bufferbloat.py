@@ -111,7 +111,8 @@ def _questions(values: Values, records: Records) -> list[Question]:
         ),
         Question(
             name="ping_small_ms",
-            text=f"What is the mean ping with a buffer of {buffers['small']} packets (Reno)?",
+            text=f"What is the mean ping, there and back, with a buffer of {buffers['small']} "
+            "packets (Reno)?",
             unit="ms",
             **ping(small),
             why="The round trip of the empty path, and most of the wait behind a full buffer: "
@@ -174,6 +175,9 @@ LESSON = Lesson(
         "One download runs all the time. Ten times a second a ping measures the round trip, and "
         "three times in five seconds somebody opens a page of 180 kB. The runs differ in the "
         "buffer alone; then the senders use BBR instead of Reno.",
+        "What is asked is measured: sluice simulate prints the measures of a run. The ping's is "
+        "ping.one_way_delay_mean, its way there; the way back meets no queue. It takes half of "
+        "rtt_s, and the time of 84 bytes on the slow link.",
     ],
     given={"rate_bps": 10e6, "rtt_s": 0.004, "tiny": 5, "small": 20, "large": 100},
     choices={

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +13,9 @@ from sluicegate.lessons.lesson import Question, Worked
 
 _KEYS = ("lesson", "student", "answers")
 _MOST = 1e100
+# lines such as `ping = 80,0` and `ping =`
+_COMMA = re.compile(r"\s*(\w+)\s*=\s*([-+]?\d+),(\d+)\s*(?:#.*)?$")
+_EMPTY = re.compile(r"\s*(\w+)\s*=\s*(?:#.*)?$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,17 +92,38 @@ def lesson_of(path: Path) -> object:
 
 
 def _read(path: Path) -> dict[str, object]:
+    text = ""
     try:
-        read = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        read = tomllib.loads(text)
         # a hexadecimal number may be too long for every message
         repr(read)
+    except FileNotFoundError:
+        raise SluiceError(f"{path}: No such file: give a file of answers, or a folder") from None
     except (ValueError, RecursionError) as error:
-        raise SluiceError(f"{path} is not a file of answers: {error}") from None
+        why = _mistake(text) or str(error)
+        raise SluiceError(f"{path} is not a file of answers: {why}") from None
     if unknown := [name for name in read if name not in _KEYS]:
         raise SluiceError(
             f"{path}: {unknown[0]} must stand below [answers]; above it are lesson and student"
         )
     return read
+
+
+def _mistake(text: str) -> str | None:
+    """What students write and TOML does not take, in their words; None: it is something else."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if found := _COMMA.match(line):
+            name, whole, part = found.groups()
+            return (
+                f"line {number}: {name} = {whole},{part} has a decimal comma: write {whole}.{part}"
+            )
+        if found := _EMPTY.match(line):
+            return (
+                f"line {number}: there is no number after {found[1]} =: write one, or put # before "
+                "the line"
+            )
+    return None
 
 
 def _answers(worked: Worked, path: Path) -> dict[str, float]:

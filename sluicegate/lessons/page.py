@@ -31,7 +31,8 @@ def lesson_page(worked: Worked, *, answers: bool = False) -> Page:
     page.section("Questions with a number")
     page.text(
         "Write your numbers into the file answers.toml beside this page: each line # name = "
-        "becomes name = 12.3, in the unit of the question."
+        "becomes name = 12.3, in the unit of the question. The folder scenarios has each run: "
+        "sluice simulate scenarios/NAME.toml prints its measures."
     )
     header = ["name", "question", "unit"]
     rows = [[each.name, each.text, each.unit] for each in worked.questions]
