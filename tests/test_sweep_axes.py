@@ -1,5 +1,6 @@
 """The axes of a sweep's pictures: what varies as no number, derived variables, units, scales."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -313,6 +314,35 @@ def test_the_same_name_twice_means_either_value(scenario, capsys):
     ):
         with pytest.raises(sg.SluiceError, match=message):
             found.selected(where)
+
+
+def test_a_table_may_have_a_column_for_each_discipline(scenario, capsys):
+    words = ["--vary", "rtt=20ms,30ms", "--vary", "seed=1..2", "--out", "out"]
+    assert run(*words) == 0
+    capsys.readouterr()
+    chosen = ["--measures", "sojourn_mean", "--across", "discipline", "--latex", "means.tex"]
+    assert main(["results", "out", *chosen]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in shown[:3]] == [
+        ["mean", "sojourn", "(ms)"],
+        ["base", "RTT", "drop_tail", "CoDel"],
+        ["(ms)", "(ms)", "(ms)"],
+    ]
+    found = sg.Sweep("out")
+    cells = [
+        found.means({"rtt": 0.03, "discipline": name})["sojourn_mean"][0]
+        for name in ("drop_tail", "CoDel")
+    ]
+    last = [float(cell) for cell in re.sub(r" ± \S+", "", shown[4]).split()[1:]]
+    assert last == [pytest.approx(1e3 * cell, rel=0.1) for cell in cells]
+    text = Path("means.tex").read_text()
+    assert "base RTT & drop\\_tail & CoDel \\\\\n" in text
+    assert text == found.latex("sojourn_mean", across="discipline")
+    header = found.latex(["sojourn_mean", "loss_ratio"], across="rtt").splitlines()[3]
+    assert header.startswith("discipline & base RTT = 20 ms mean sojourn & base RTT = 30 ms mean")
+    assert header.endswith("base RTT = 30 ms lost \\\\")
+    assert main(["results", "out", "--across", "RTT"]) == 1
+    assert "across: RTT must be one of discipline, rtt" in capsys.readouterr().err
 
 
 def test_the_vertical_axis_is_logarithmic_on_request(scenario, monkeypatch, capsys):

@@ -19,6 +19,7 @@ from sluicegate.measures import DEFINITIONS
 from sluicegate.report.csv import csv_text
 from sluicegate.report.latex import latex_table
 from sluicegate.report.numbers import number_text
+from sluicegate.report.tables import label
 from sluicegate.report.terminal import terminal_table
 from sluicegate.sweeps import Sweep
 from sluicegate.sweeps.tables import INTERVALS, has_intervals, mean_rows, progress_text
@@ -131,6 +132,15 @@ def results(
             show_default=False,
         ),
     ] = None,
+    across: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Give the table a column for each discipline (--across discipline), or for each "
+            "value of what varies.",
+            show_default=False,
+        ),
+    ] = None,
     latex: Annotated[
         Path | None,
         typer.Option(
@@ -146,7 +156,7 @@ def results(
 
     It also works while the sweep is running.
     """
-    if sql is not None and (where or measures or figure or json):
+    if sql is not None and (where or measures or figure or json or across):
         raise UsageError("--sql can only be combined with --csv and --latex")
     found = Sweep(folder)
     if sql is not None:
@@ -160,7 +170,7 @@ def results(
         columns = options.measures(measures)
         picture.check(found.paths)
         frame = found.means(chosen, [*columns, *picture.measures] if columns else None)
-        header, rows = show(found, chosen, columns, picture)
+        header, rows = show(found, chosen, columns, picture, across)
         picture.draw(found, chosen)
     if latex is not None:
         write_whole(latex, latex_table(header, rows))
@@ -171,7 +181,11 @@ def results(
 
 
 def show(
-    found: Sweep, where: dict[str, object], measures: Sequence[str], picture: Picture
+    found: Sweep,
+    where: dict[str, object],
+    measures: Sequence[str],
+    picture: Picture,
+    across: str | None = None,
 ) -> tuple[list[str], list[list[str]]]:
     """Print the table of means, and how far the sweep is; return its header and all rows.
 
@@ -180,12 +194,16 @@ def show(
         where: Which runs.
         measures: The table's columns; if empty, the usual ones. What is drawn is there, too.
         picture: What is drawn.
+        across: What has a column for each of its values.
     """
     screen = console()
     means = found.means(where)
     columns = dict.fromkeys([*(measures or found.key_measures(means)), *picture.measures])
-    header, rows = mean_rows(found, means, list(columns))
-    screen.print(terminal_table(header, rows[:_MOST_ROWS]))
+    header, rows = mean_rows(found, means, list(columns), across)
+    # the only measure does not stand in the headings then
+    alone = across is not None and len(columns) == 1
+    title = label(next(iter(columns)), means["time_unit"][0]) if alone else ""
+    screen.print(terminal_table(header, rows[:_MOST_ROWS], title))
     _say_more(len(rows), found)
     done = found.query("SELECT count(*) FROM runs").item()
     said = progress_text(done, found.about["runs"], None)

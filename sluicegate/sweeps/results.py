@@ -250,6 +250,30 @@ class Sweep:
         keys = ["discipline", "world", *self.axes]
         return frame.group_by(keys, maintain_order=True).agg(columns)
 
+    def latex(
+        self,
+        measures: Sequence[str] | str | None = None,
+        *,
+        where: Mapping[str, object] | None = None,
+        across: str | None = None,
+    ) -> str:
+        """A table of means with their intervals, for LaTeX with the package booktabs.
+
+        Args:
+            measures: Its columns; if None, the usual ones.
+            where: See `selected`.
+            across: What has a column for each of its values: `discipline`, or what varies.
+
+        Raises:
+            SluiceError: As `means`, or if what stands across does not vary.
+        """
+        from sluicegate.report.latex import latex_table
+        from sluicegate.sweeps.tables import mean_rows
+
+        means = self.means(where, measures)
+        chosen = [measures] if isinstance(measures, str) else measures
+        return latex_table(*mean_rows(self, means, chosen, across))
+
     def figure(
         self,
         y: str,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure
 from sluicegate.report.tables import Column
 from sluicegate.scenario.variables import DERIVED
-from sluicegate.sweeps.words import path_label, path_value
+from sluicegate.sweeps.words import path_is, path_label, path_value
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,9 +42,18 @@ def _duration(seconds: float) -> str:
 
 
 def mean_rows(
-    sweep: Sweep, means: pl.DataFrame, measures: Sequence[str] | None = None
+    sweep: Sweep,
+    means: pl.DataFrame,
+    measures: Sequence[str] | None = None,
+    across: str | None = None,
 ) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the table of means: what varies, and measures; if None, the key ones."""
+    """Header and rows of the table of means: what varies, and measures; if None, the key ones.
+
+    Raises:
+        SluiceError: If what stands `across`, with a column for each value, does not vary.
+    """
+    if across is not None:
+        return _rows_across(sweep, means, measures or sweep.key_measures(means), across)
     worlds = ["world"] if means["world"].n_unique() > 1 else []
     several = ["runs"] if means["runs"].n_unique() > 1 or means["runs"][0] > 1 else []
     names = ["discipline", *worlds, *sweep.axes, *several]
@@ -57,11 +67,52 @@ def mean_rows(
         ]
         for row in means.iter_rows(named=True)
     ]
-    heads = [
+    return [*_heads(sweep, names), *(column.header for column in columns)], rows
+
+
+def _rows_across(
+    sweep: Sweep, means: pl.DataFrame, measures: Sequence[str], across: str
+) -> tuple[list[str], list[list[str]]]:
+    """The same table with a column for each value of `across`, of each measure.
+
+    Where there is one measure, the headings are these values and its unit.
+    """
+    worlds = ["world"] if means["world"].n_unique() > 1 else []
+    names = ["discipline", *worlds, *sweep.axes]
+    if across not in names:
+        raise SluiceError(f"across: {across} must be one of {', '.join(names)}")
+    keys = [name for name in names if name != across]
+    values = means[across].unique(maintain_order=True).to_list()
+    found: dict[tuple[Any, ...], dict[Any, dict[str, Any]]] = {}
+    for row in means.iter_rows(named=True):
+        found.setdefault(tuple(row[name] for name in keys), {})[row[across]] = row
+    columns = [Column(name, means["time_unit"][0]) for name in measures]
+    header = _heads(sweep, keys)
+    for column in columns:
+        text, _, unit = column.header.partition("\n")
+        for value in values:
+            told = path_is(across, value, sweep.about) if across in sweep.axes else value
+            header.append("\n".join(filter(None, [told, text if len(columns) > 1 else "", unit])))
+    rows = [
+        [
+            *(path_value(name, value) for name, value in zip(keys, key, strict=True)),
+            *(
+                column.text(_measures(cells.get(value, {}), column.measure))
+                for column in columns
+                for value in values
+            ),
+        ]
+        for key, cells in found.items()
+    ]
+    return header, rows
+
+
+def _heads(sweep: Sweep, names: Sequence[str]) -> list[str]:
+    """The headings of what varies."""
+    return [
         path_label(name, sweep.about).replace(" (", "\n(") if name in DERIVED else name
         for name in names
     ]
-    return [*heads, *(column.header for column in columns)], rows
 
 
 def _measures(row: dict[str, float | None], name: str) -> dict[str, Measure]:
