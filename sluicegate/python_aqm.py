@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 import traceback
 from importlib.machinery import SourceFileLoader
@@ -14,6 +15,8 @@ from sluicegate.errors import SluiceError
 
 _PREFIX = "sluicegate_python_aqm_"
 _MOST_BYTES = 1 << 20
+# what the engine says of such an answer
+_ANSWERED = re.compile(r"(\w+)\.(\w+) returned ")
 
 
 def at(text: str) -> type | None:
@@ -119,3 +122,23 @@ def told(error: BaseException, files: dict[Path, str]) -> str | None:
             function = "" if frame.name == "<module>" else f" ({frame.name})"
             return f"{files[path]}, line {frame.lineno}{function}: {what}"
     return None
+
+
+def no_verdict(message: str, files: dict[Path, str]) -> str | None:
+    """The error of a method of these files that answered with no verdict, with the method's line.
+
+    None for any other error. No frame leads there, as the method has returned.
+    """
+    if (found := _ANSWERED.match(message)) is None:
+        return None
+    name, method = found.groups()
+    for path, shown in files.items():
+        for module in [each for each in sys.modules.values() if _is_of(each, path)]:
+            if (function := getattr(getattr(module, name, None), method, None)) is not None:
+                line = function.__code__.co_firstlineno
+                return f"{shown}, line {line} ({method}): {message}"
+    return None
+
+
+def _is_of(module: ModuleType, path: Path) -> bool:
+    return module.__name__.startswith(_PREFIX) and Path(str(module.__file__)) == path

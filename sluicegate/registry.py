@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -233,6 +234,11 @@ def _param(engine: _engine.Param) -> Param:
     return Param(**{each.name: getattr(engine, each.name) for each in fields(Param)})
 
 
+# the class of a header, at the start of a line; and the size from which it is no header
+_CLASS = re.compile(r"^AQM_CLASS\(\s*(\w+)", re.MULTILINE)
+_MOST_BYTES = 1 << 20
+
+
 class AqmTable(dict[str, AqmClass]):
     """AQMs by name; shown as a table with a line for each."""
 
@@ -265,7 +271,24 @@ def aqm_class(name: str | Path) -> AqmClass:
         SluiceError: If there is none, if there is no C compiler, or if it refuses the header; the
             compiler's own text is in the message.
     """
+    check_header_name(Path(name))
     return _wrap(_engine.aqm_class(str(name)))
+
+
+def check_header_name(path: Path) -> None:
+    """Refuse a header whose class has another name than its file: a compiler says it in ten lines.
+
+    Raises:
+        SluiceError: If it is one.
+    """
+    if path.suffix != ".h" or not path.is_file() or path.stat().st_size > _MOST_BYTES:
+        return
+    own = _CLASS.findall(path.read_text(encoding="utf-8", errors="replace"))
+    if own and path.stem not in own:
+        raise SluiceError(
+            f"{path}: the file's name must be the AQM's: it has AQM_CLASS({own[-1]}, ...), so call "
+            f"it {own[-1]}.h, or write {path.stem} throughout"
+        )
 
 
 def aqm(name: str | Path | type, /, **params: Value) -> Aqm | PythonAqm:

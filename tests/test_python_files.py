@@ -193,3 +193,14 @@ def test_a_changed_file_is_read_again(folder):
     (folder / "sub/two.py").write_text(TWO.replace("beside.MOST", "2"))
     second = sg.network.simulate(sg.load("sub/net.toml"))
     assert second["queue_mean"].value < first["queue_mean"].value
+
+
+def test_an_answer_that_is_no_verdict_is_told_with_its_file_and_line(folder, capsys):
+    (folder / "none.py").write_text(
+        "class Mine:\n    def arrive(self, view):\n        return None\n"
+    )
+    assert main(["simulate", "sub/mine.toml", "--aqm", "none.py"]) == 1
+    assert capsys.readouterr().err == (
+        f"error: {folder / 'none.py'}, line 2 (arrive): Mine.arrive returned None; it must return "
+        "ADMIT, DROP_EARLY or DROP_FORCED (of sluicegate)\n"
+    )

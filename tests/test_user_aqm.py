@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sluicegate as sg
+from sluicegate.cli import main
 
 pytestmark = pytest.mark.slow
 
@@ -64,6 +65,21 @@ def test_a_header_is_the_same_run_until_what_it_includes_changes(tmp_path):
         path.write_text(f"{text}/* {place} */\n")
         identities.append(run(str(path)).identity)
     assert identities[0] == identities[1] != identities[2]
+
+
+def test_a_header_that_is_named_unlike_its_aqm_is_refused_before_it_is_compiled(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    Path("other.h").write_text(HEADER)
+    told = (
+        "other.h: the file's name must be the AQM's: it has AQM_CLASS(shorter, ...), so call it "
+        "shorter.h, or write other throughout\n"
+    )
+    assert main(["simulate", "mine.toml", "--aqm", "other.h"]) == 1
+    assert capsys.readouterr().err == f"error: --aqm: {told}"
+    assert main(["aqm", "other.h"]) == 1
+    assert capsys.readouterr().err == f"error: {told}"
 
 
 def test_the_parameters_of_a_header_are_checked(tmp_path):

@@ -279,7 +279,8 @@ def _run(words: list[str]) -> int:
     except UsageError as error:
         return _fail(str(error), 2)
     except SluiceError as error:
-        return _fail(str(error))
+        told = python_aqm.no_verdict(str(error), python_aqm.loaded())
+        return _fail(told or str(error))
     except MemoryError:
         return _fail(_NO_MEMORY)
     except OSError as error:
@@ -294,9 +295,9 @@ def _run(words: list[str]) -> int:
         return _fail(_plain(error.format_message()), error.exit_code)
     except Exception as error:
         # a Python AQM may raise anything; all else is a fault of ours
-        if (told := python_aqm.told(error, python_aqm.loaded())) is None:
+        if (said := python_aqm.told(error, python_aqm.loaded())) is None:
             raise
-        return _fail(told)
+        return _fail(said)
     finally:
         raise_again()
     return int(code or 0)

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from sluicegate.errors import UsageError
+from sluicegate.errors import SluiceError, UsageError
 
 _OF_THE_QUEUE = ("victim", "ecn", "label", "scheduler")
 
@@ -75,6 +75,15 @@ def distribution(text: str, where: str) -> dict[str, Any]:
     return {"kind": kind, **fields}
 
 
+def _check_header(path: Path, where: str) -> None:
+    from sluicegate.registry import check_header_name  # loads numpy
+
+    try:
+        check_header_name(path)
+    except SluiceError as error:
+        raise SluiceError(f"{where}: {error}") from None
+
+
 def discipline(text: str, where: str = "--aqm") -> dict[str, Any]:
     """The table of a scenario's discipline: what is not the queue's is the AQM's."""
     name, fields = kind_and_fields(text, where)
@@ -83,5 +92,7 @@ def discipline(text: str, where: str = "--aqm") -> dict[str, Any]:
         own["scheduler"] = {"kind": own["scheduler"]}
     # a path in a command starts where the command is given
     if _is_path(name):
+        if name.endswith(".h"):
+            _check_header(Path(name), where)
         name = str(Path(name).absolute())
     return {"aqm": name, "params": fields, **own}
