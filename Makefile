@@ -4,6 +4,8 @@ BIN := .venv/bin
 REPORTS := sluice-report
 SOURCES := Cargo.toml Cargo.lock .cargo/config.toml \
 	$(shell find aqm engine gate kernel -name '*.rs' -o -name '*.h' -o -name '*.c' -o -name Cargo.toml)
+# what takes minutes shows its progress to who looks at it
+QUIET = $(shell [ -t 2 ] || echo --quiet)
 # `yes` if libbpf can be compiled: it needs the headers of libelf and zlib (Debian: libelf-dev). Asked at each
 # use, as `make test` may install them
 BPF = $(shell printf '\043include <libelf.h>\n\043include <zlib.h>\n' | $(CC) -E - >/dev/null 2>&1 && echo yes)
@@ -124,13 +126,13 @@ check: lint
 	@$(BIN)/pytest --quiet --numprocesses $$(nproc) --dist worksteal -m "not slow"
 
 wheel: wheel/scripts/sluiced .venv/installed $(PAGE)
-	@echo "wheel: into target/wheels, with full optimisation"
+	@echo "wheel: the engine, with full optimisation (some minutes of CPU time); into target/wheels"
 	@$(BIN)/maturin build --release --locked; built=$$?; rm $<; exit $$built
 
 # in the folder of the wheel's other command; without BPF, as another machine may lack its libraries
 wheel/scripts/sluiced: $(SOURCES) | tools
-	@echo "wheel: the router sluiced"
-	@cargo build --quiet --locked --release --package sluice-gate
+	@echo "wheel: the router sluiced, with full optimisation (some minutes of CPU time)"
+	@cargo build $(QUIET) --locked --release --package sluice-gate
 	@cp target/release/sluiced $@
 
 lint: build

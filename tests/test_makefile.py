@@ -1,19 +1,24 @@
 """What `make` makes again, and when."""
 
 import os
+import pty
 import shutil
 import subprocess
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
 # in place of cargo: it notes what it is asked, and "compiles"
 CARGO = """#!/bin/sh
 echo "$@" >>asked
-mkdir -p target/debug && touch target/debug/sluiced
+mkdir -p target/debug target/release && touch target/debug/sluiced target/release/sluiced
 """
 
 
-def test_sluiced_is_built_again_when_the_headers_of_bpf_come_or_go(tmp_path):
+@pytest.fixture
+def make(tmp_path):
+    """Return a function that makes a target, and returns what cargo was asked."""
     shutil.copy(ROOT / "Makefile", tmp_path)
     for name in ("aqm", "engine", "gate", "kernel", ".cargo", ".venv/bin", "programs"):
         (tmp_path / name).mkdir(parents=True)
@@ -25,17 +30,36 @@ def test_sluiced_is_built_again_when_the_headers_of_bpf_come_or_go(tmp_path):
     cargo.chmod(0o755)
     path = f"{cargo.parent}{os.pathsep}{os.environ['PATH']}"
 
-    def make(bpf):
-        """Make sluiced on a machine with these headers or without; return what cargo was asked."""
+    def make(target, bpf="", stderr=None):
         asked.write_text("")
-        command = ["make", "--silent", f"BPF={bpf}", ".venv/bin/sluiced"]
-        subprocess.run(command, cwd=tmp_path, env=os.environ | {"PATH": path}, check=True)
+        command = ["make", "--silent", f"BPF={bpf}", target]
+        env = os.environ | {"PATH": path}
+        subprocess.run(command, cwd=tmp_path, env=env, check=True, stderr=stderr)
         return asked.read_text()
 
-    without, with_them = make(""), make("yes")
+    return make
+
+
+def test_sluiced_is_built_again_when_the_headers_of_bpf_come_or_go(make):
+    sluiced = ".venv/bin/sluiced"
+    without, with_them = make(sluiced, ""), make(sluiced, "yes")
     assert "--package sluice-gate" in without
     assert "--features" not in without
     assert "--features sluice-gate/kernel" in with_them
     # nothing has changed
-    assert make("yes") == ""
-    assert make("") == without
+    assert make(sluiced, "yes") == ""
+    assert make(sluiced, "") == without
+
+
+def test_who_looks_at_a_long_build_sees_its_progress(make, tmp_path):
+    daemon = "wheel/scripts/sluiced"
+    (tmp_path / "wheel" / "scripts").mkdir(parents=True)
+    assert "--quiet" in make(daemon, stderr=subprocess.PIPE)
+    (tmp_path / daemon).unlink()
+    ours, theirs = pty.openpty()
+    try:
+        assert "--release" in (asked := make(daemon, stderr=theirs))
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert "--quiet" not in asked
