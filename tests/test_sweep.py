@@ -422,8 +422,8 @@ def content(folder):
         (
             lambda about: None,
             {"seed": [1, 2, 3]},
-            r"another sweep: seed = 1..2, here 1..3 \(runs of both are not made again: the store "
-            r"has them\); choose another folder with --out \(in Python: out\)",
+            r"another sweep: seed = 1..2, here 1..3 \(runs of both that the store has are "
+            r"not made again\); choose another folder with --out \(in Python: out\)",
         ),
         (lambda about: None, {"seed": [1, 3]}, "another sweep: seed = 1..2, here 1, 3 "),
         (

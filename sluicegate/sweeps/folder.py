@@ -171,8 +171,8 @@ class Folder:
                 if there and set(there) != set(here):
                     told = f"{path} = {values_text(path, there)}, here {values_text(path, here)}"
                     return (
-                        f"has results of another {self.what}: {told} (runs of both are not made "
-                        "again: the store has them)"
+                        f"has results of another {self.what}: {told} (runs of both that the store "
+                        "has are not made again)"
                     )
         return ""
 
