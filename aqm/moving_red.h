@@ -49,16 +49,26 @@ struct moving_red_state {
 	s64 moved;	/* max_p minus its initial value, Q31.32 */
 };
 
+#define MOVING_RED_LEAST_P (FIXED_ONE >> 20)
+
+static inline s64 moving_red_hold(s64 max_p)
+{
+	if (max_p < MOVING_RED_LEAST_P)
+		return MOVING_RED_LEAST_P;
+	return max_p < FIXED_ONE ? max_p : FIXED_ONE;
+}
+
+/* A reload may have changed the initial value since max_p was moved. */
 static inline s64 moving_red_max_p(const struct moving_red_state *state,
 				   const struct red_config *config)
 {
-	return config->drop_function.max_p + state->moved;
+	return moving_red_hold(config->drop_function.max_p + state->moved);
 }
 
 static inline void moving_red_set_max_p(struct moving_red_state *state,
 					const struct red_config *config, s64 max_p)
 {
-	state->moved = (max_p < FIXED_ONE ? max_p : FIXED_ONE) - config->drop_function.max_p;
+	state->moved = moving_red_hold(max_p) - config->drop_function.max_p;
 }
 
 static inline s64 moving_red_probability(const struct moving_red_state *state,

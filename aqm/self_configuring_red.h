@@ -27,8 +27,6 @@
 	R(p->max_th > p->min_th, max_th, "must exceed", min_th) \
 	RED_LIKE_RULE(R)
 
-#define SELF_CONFIGURING_RED_LEAST_P (FIXED_ONE >> 20)
-
 /* Last position of the average; it starts below, with an empty queue. */
 enum self_configuring_red_status {
 	SELF_CONFIGURING_RED_BELOW,
@@ -79,8 +77,6 @@ self_configuring_red_adapt(struct self_configuring_red_state *state,
 		state->status = SELF_CONFIGURING_RED_ABOVE;
 		max_p = fixed_mul(max_p, config->beta);
 	}
-	if (max_p < SELF_CONFIGURING_RED_LEAST_P)
-		max_p = SELF_CONFIGURING_RED_LEAST_P;
 	moving_red_set_max_p(&state->moving, &config->red, max_p);
 }
 

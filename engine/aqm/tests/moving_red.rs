@@ -206,3 +206,47 @@ fn automatic_thresholds_follow_the_capacity() {
          min_th must not exceed 1000000 packets"
     );
 }
+
+/// max_p was moved far from one initial value, and a reload gives it another: it stays within
+/// [2^-20, 1].
+#[test]
+fn max_p_stays_a_probability_under_another_initial_value() {
+    let with = |aqm: &str, max_p: f64| {
+        let values = [
+            ("min_th", number(20.0)),
+            ("max_th", number(80.0)),
+            ("w", number(1.0)),
+            ("max_p", number(max_p)),
+        ];
+        configured(aqm, &values)
+    };
+    let least = 2.0_f64.powi(-20);
+    for (aqm, from, lengths, to, expected) in [
+        // down to just below max_p_least, 0.01
+        ("ared", 0.1, [0, 0], 0.05, least),
+        ("ared", 0.01, [70, 70], 0.9, 1.0),
+        ("self_configuring_red", 0.1, [50, 0], 0.01, least),
+        ("self_configuring_red", 0.01, [50, 100], 1.0, 1.0),
+    ] {
+        let mut running = with(aqm, from).start();
+        let view = |queue_packets| View {
+            queue_packets,
+            limit_packets: 1000,
+            random: u64::MAX,
+            ..View::default()
+        };
+        for _ in 0..100 {
+            for packets in lengths {
+                running.arrive(&view(packets));
+                running.tick(&view(packets));
+            }
+        }
+        assert!(running.retune(&with(aqm, to)));
+        running.arrive(&view(50));
+        let max_p = 2.0 * running.probability().unwrap();
+        assert!(
+            (max_p - expected).abs() < 1e-9,
+            "{aqm} from {from} to {to}: {max_p}"
+        );
+    }
+}
