@@ -13,7 +13,8 @@ from sluicegate.measures.outcome import NEEDS, quality_of_outcome
 from sluicegate.measures.responsiveness import round_trips_per_minute
 from sluicegate.measures.voice import mean_opinion
 from sluicegate.report.folder import write_report
-from sluicegate.worlds.network.class_figure import class_ellipse
+from sluicegate.worlds.network.class_figure import class_ellipse, ellipses_seen
+from sluicegate.worlds.network.felt import felt
 
 network = sg.network
 RATE_BPS, BYTES, PROBE_BYTES, ACK_BYTES = 4e6, 1000, 100, 40
@@ -192,3 +193,26 @@ def test_a_page_shows_bands_with_their_sources_and_ellipses(tmp_path):
     )
     # a delay that is no call's has no bands
     assert bands_of("load.one_way_delay_p99", result.records[1].measures) is None
+
+
+def test_groups_with_the_same_label_are_one_class_and_leave_the_others_their_kinds():
+    load = network.TcpFlows(label="load", tcp=tcp(BYTES))
+    call = network.DatagramFlows(label="call", rate_bps=1e5, packet_bytes=200)
+    base = scenario(load, sg.Discipline(aqm="codel"))
+    several = base.replace(flows=[call, call, *base.flows], duration_s=6)
+    record = network.simulate(several)
+    assert {name: group["kind"] for name, group in record.class_groups.items()} == {
+        "call": "datagrams",
+        "probes": "web",
+        "load": "tcp",
+    }
+    told = [each.heading for each in felt([record])]
+    assert [each for each in told if "probes" in each and "QoO" in each]
+    assert not [each for each in told if "load" in each]
+    assert ellipses_seen([record]).startswith("probes, codel: ")
+    # a page of several objects is no probe, and a load that stops is none
+    pages = base.flows[0].replace({"page_objects": 3})
+    record = network.simulate(several.replace(flows=[pages, load]))
+    assert not [each for each in felt([record]) if "QoO" in each.heading]
+    stops = load.replace({"stop_s": 2.0})
+    assert "rpm" not in network.simulate(several.replace(flows=[base.flows[0], stops])).measures

@@ -5,6 +5,7 @@ import pytest
 import sluicegate as sg
 from sluicegate import network
 from sluicegate.cli import main, syntax
+from sluicegate.worlds.network.notes import slow_packets
 
 
 def notes(aqm, rate_bps=50e6, packet_bytes=1500, limit=250, beside=(), **params):
@@ -161,3 +162,11 @@ def test_goodput_above_what_the_link_sent_is_noted():
     (note,) = found.notes()
     assert note.startswith("The goodput of drop_tail is above what the link sent in this time: ")
     assert sg.compare(filled.replace(warm_up_s=0.0)).notes() == []
+
+
+def test_a_link_whose_rate_varies_is_not_called_slow():
+    slow = bulk(**{"topology.rate_bps": 20.0})
+    steps = network.Steps(steps=[network.RateStep(time_s=0.0, rate_bps=5e6)])
+    fast = slow.replace(links={"left -> right": network.LinkSettings(rate=steps)})
+    assert len(slow_packets(slow)) == 1
+    assert slow_packets(fast) == []

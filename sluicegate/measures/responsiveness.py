@@ -65,9 +65,10 @@ RPM: list[Definition[FlowCounts]] = [
         "RPM",
         Unit("1/min"),
         r"(60 / \bar h + 60 / \bar l) / 2",
-        f"round trips per minute under load by {DRAFT}, without TLS: of the exchanges *h* of users "
-        "of the web whose objects all are one packet, and of the round trips *l* of the TCP flows "
-        "without an end, by the means of the smallest 95 % of each, in seconds",
+        f"round trips per minute under load by {DRAFT}, without TLS: of the exchanges h of users "
+        "of the web whose objects all are one packet, and of the round trips l of the TCP flows "
+        "without an end, by the means of the smallest 95 % of each, in seconds; a load with "
+        "rate_bps may not fill the link",
         _of_counts,
     )
 ]

@@ -164,11 +164,14 @@ class Folder:
                 raise SluiceError(f"{self.path} {told}; {_ANOTHER}")
 
     def _other_values(self, varied: Mapping[str, Sequence[Any]]) -> str:
-        """What varies with other values in the results here, in words; empty if they do not say."""
+        """What varies with other values in the results here, in words; empty if they do not say.
+
+        Its runs may not be finished: only a value that the sweep does not have is another one.
+        """
         for path, here in varied.items():
             with suppress(SluiceError):
                 there = dict.fromkeys(row[path] for row in self.rows([path]))
-                if there and set(there) != set(here):
+                if set(there) - set(here):
                     told = f"{path} = {values_text(path, there)}, here {values_text(path, here)}"
                     return (
                         f"has results of another {self.what}: {told} (runs of both that the store "

@@ -191,7 +191,7 @@ def _probes_and_load(scenario: NetworkScenario) -> tuple[list[str], list[str]]:
         return isinstance(flows, WebFlows) and flows.objects == _ONE_PACKET
 
     def is_load(flows: object) -> bool:
-        return isinstance(flows, LongFlows) and flows.packets is None
+        return isinstance(flows, LongFlows) and flows.packets is None and flows.stop_s is None
 
     of_groups = list(zip(scenario.classes(), scenario.flows, strict=False))
 

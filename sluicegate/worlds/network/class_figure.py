@@ -97,11 +97,11 @@ def class_ellipse(record: NetworkRecord, name: str) -> Ellipse | None:
 
 def _trading(records: Sequence[NetworkRecord]) -> list[str]:
     """The classes that have an ellipse, but not those of datagrams, which take what they send."""
-    kinds = dict(zip(records[0].classes, records[0].run["flows"], strict=False))
+    groups = records[0].class_groups
     return [
         each
         for each in classes_of(records)
-        if kinds[each]["kind"] not in ("datagrams", "replay")
+        if groups[each]["kind"] not in ("datagrams", "replay")
         and any(class_ellipse(record, each) for record in records)
     ][:_PANELS]
 

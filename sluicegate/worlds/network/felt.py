@@ -25,7 +25,8 @@ _PROBES = ("qoo_web", "qoo_gaming")
 
 def _measures(group: Mapping[str, Any]) -> Sequence[str]:
     """What is felt of a class of such flows."""
-    if group["kind"] == "web" and group["objects"]["mean_packets"] == 1:
+    one_packet = group["kind"] == "web" and group["objects"]["mean_packets"] == 1
+    if one_packet and group["page_objects"] == 1:
         return _PROBES
     return _OF_KIND.get(group["kind"], ())
 
@@ -33,9 +34,8 @@ def _measures(group: Mapping[str, Any]) -> Sequence[str]:
 def felt(records: Sequence[NetworkRecord]) -> list[Felt]:
     """What people feel under each discipline; nothing where no measure has bands."""
     first = records[0]
-    measures = [_measures(each) for each in first.run["flows"]]
-    of_classes = zip(first.classes, measures, strict=False)
-    names = [f"{name}{BETWEEN}{each}" for name, own in of_classes for each in own]
+    groups = first.class_groups
+    names = [f"{name}{BETWEEN}{each}" for name in first.classes for each in _measures(groups[name])]
     found = []
     for name in dict.fromkeys([_OF_ALL, *names]):
         values = {

@@ -233,6 +233,14 @@ class NetworkRecord(Record):
         return self.class_distributions["class"].unique(maintain_order=True).to_list()
 
     @property
+    def class_groups(self) -> dict[str, dict[str, Any]]:
+        """Of each class, by its name, the first of its groups of flows, as `run` has it."""
+        found: dict[str, dict[str, Any]] = {}
+        for place, group in enumerate(self.run["flows"]):
+            found.setdefault(group["label"] or f"flows-{place}", group)
+        return found
+
+    @property
     def queue_name(self) -> str | None:
         """The name of the main port; None where there is only one."""
         return self.ports[self.main_place].name if len(self.ports) > 1 else None
