@@ -1,5 +1,6 @@
 """The worlds `kernel` and `twin`: what is run is skipped where there is no laboratory."""
 
+import errno
 import json
 import math
 import os
@@ -24,9 +25,11 @@ from sluicegate.lab import image, kernel, machine, python
 from sluicegate.lab.testbed import INSIDE, LabTestbed
 from sluicegate.report.tables import record_rows
 from sluicegate.scenario import NetworkScenario
+from sluicegate.testbed import changes as testbed_changes
+from sluicegate.testbed.changes import Changes
 from sluicegate.testbed.check import missing, namespace_needs
 from sluicegate.testbed.here import missing_here
-from sluicegate.testbed.job import Seen
+from sluicegate.testbed.job import Change, Seen
 from sluicegate.testbed.packets import PACKET
 from sluicegate.testbed.qdiscs import _Sampler
 from sluicegate.testbed.run import entrance
@@ -122,6 +125,37 @@ def test_a_look_is_of_the_time_at_which_it_was_told(tmp_path, monkeypatch):
     stand_in.write_text("#!/bin/sh\nread question; exit 3\n")
     with pytest.raises(SluiceError, match="tc -s -j -batch - ended with 3"):
         _Sampler("servers", time.monotonic_ns(), 10**7).stop()
+
+
+class Refusing:
+    """In place of a socket: the kernel refuses what is sent, for a reason."""
+
+    def __init__(self, reason):
+        self.reason = reason
+
+    def send(self, frame):
+        raise OSError(self.reason, "refused")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_change_that_was_due_and_not_made_is_told(tmp_path, monkeypatch):
+    stand_in = tmp_path / "tc"
+    stand_in.write_text("#!/bin/sh\nwhile read line; do echo; done\n")
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    def follow(reason):
+        monkeypatch.setattr(testbed_changes, "_raw", lambda link: Refusing(reason))
+        # the last is for after the end
+        changes = Changes([Change(at_ns, "servers", [], 9) for at_ns in (0, 1, 10**6, 10**12)])
+        changes.begin(time.monotonic_ns())
+        time.sleep(0.05)
+        changes.end()
+
+    # a frame that no shaper takes
+    follow(errno.ENOBUFS)
+    with pytest.raises(SluiceError, match="of 3 changes of links that were due, 0 were made"):
+        follow(errno.ENETDOWN)
 
 
 @pytest.mark.parametrize("late_ms", [0, 3, 6])
@@ -369,14 +403,25 @@ def own_links(**changes):
         {"kind": "datagrams", "rate_bps": 6e6, "packet_bytes": 1500, "route": route}
         for route in ("forward", "reverse")
     ]
-    step = {"kind": "steps", "steps": [{"time_s": 1.0, "rate_bps": 4e6}]}
+    there, back = (
+        {"kind": "steps", "steps": [{"time_s": t, "rate_bps": r} for t, r in each]}
+        for each in (
+            [(0.4, 2e6), (0.8, 5e6), (1.0, 4e6), (1.5, 3e6)],
+            [(0.3, 4e6), (0.7, 2e6), (1.2, 5e6)],
+        )
+    )
     jitter = {"kind": "exponential", "mean_s": 0.002}
     lossy = {"loss": {"kind": "bernoulli", "probability": 0.1}, "jitter": jitter}
     bursty = {"loss": {"kind": "gilbert-elliott", "enter": 0.05, "leave": 0.25}}
     codel = {"aqm": "codel", "label": "back"}
     links = {
-        "left -> right": {"rate": step, "wire": lossy},
-        "right -> left": {"discipline": codel, "queue": {"limit": 30}, "wire": bursty | changes},
+        "left -> right": {"rate": there, "wire": lossy},
+        "right -> left": {
+            "rate": back,
+            "discipline": codel,
+            "queue": {"limit": 30},
+            "wire": bursty | changes,
+        },
     }
     two_way = TABLE["topology"] | {"two_way": True, "rate_bps": 5e6}
     return scenario(topology=two_way, flows=flows, links=links, queue={"limit": 40}, warm_up_s=0)
@@ -394,6 +439,9 @@ def test_each_direction_has_a_discipline_a_rate_and_a_wire_of_its_own(world):
         for name, most in (("loss_ratio", 0.01), ("queue_mean", 0.8)):
             off = abs(port.measures[name].value - beside.measures[name].value)
             assert off < most, (port.name, name, off)
+        # each change is made: from when both are busy on, they send the same; tbf lends packets
+        off = (port.rows("sent_bytes") - beside.rows("sent_bytes"))[:, 10:] / 1500
+        assert np.ptp(off) <= 5, (port.name, off)
     sent = [port.rows("sent_bytes").max() / 1500 for port in found.ports]
     shares = 0.1, 0.05 / 0.3
     # of a chain of two states, whose second eigenvalue is 0.7

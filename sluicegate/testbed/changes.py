@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import subprocess
 import threading
@@ -24,19 +25,23 @@ class Changes:
         )
         self._links = {each.link: _raw(each.link) for each in changes}
         self._ended = threading.Event()
+        self._made = 0
+        self._start_ns = 0
         self._thread: threading.Thread | None = None
 
     def begin(self, start_ns: int) -> None:
         """Begin, in a run that starts at a time of CLOCK_MONOTONIC."""
-        self._thread = threading.Thread(target=self._follow, args=[start_ns], daemon=True)
+        self._start_ns = start_ns
+        self._thread = threading.Thread(target=self._follow, daemon=True)
         self._thread.start()
 
-    def _follow(self, start_ns: int) -> None:
+    def _follow(self) -> None:
         assert self._tc.stdin is not None
         assert self._tc.stdout is not None
         for change in self._changes:
-            due_ns = start_ns + change.at_ns
-            if self._ended.wait(max(0, due_ns - time.monotonic_ns()) / _NS_PER_S):
+            early_ns = self._start_ns + change.at_ns - time.monotonic_ns()
+            # what is due is made, even if the end has come meanwhile
+            if early_ns > 0 and self._ended.wait(early_ns / _NS_PER_S):
                 return
             # the answer to a question says that the lines before it are done
             lines = [*change.lines, f"qdisc show dev {change.link}"]
@@ -44,30 +49,45 @@ class Changes:
             self._tc.stdin.flush()
             if not self._tc.stdout.readline():
                 return
-            self._links[change.link].send(bytes(change.waking_bytes))
+            _wake(self._links[change.link], change.waking_bytes)
+            self._made += 1
 
     def end(self) -> None:
         """Make none any more.
 
         Raises:
-            SluiceError: If `tc` has failed.
+            SluiceError: If `tc` has failed, or a change that was due was not made.
         """
+        since_ns = time.monotonic_ns() - self._start_ns
         self._ended.set()
         if self._thread:
             self._thread.join()
         self._tc.communicate()
         if code := self._tc.returncode:
             raise SluiceError(f"tc -j -batch - ended with {code}, at a change of a link")
+        due = sum(each.at_ns <= since_ns for each in self._changes)
+        if self._made < due:
+            raise SluiceError(f"of {due} changes of links that were due, {self._made} were made")
 
 
 def _raw(link: str) -> socket.socket:
-    """A socket for frames over a link.
+    """A socket for frames over a link."""
+    raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    raw.bind((link, 0))
+    return raw
+
+
+def _wake(raw: socket.socket, size_bytes: int) -> None:
+    """Wake the shaper before a link.
 
     A shaper sleeps for as long as its rate before a change says. Linux looks whether a qdisc has
     something to send after each packet that comes to it, taken or not (net/core/dev.c:
     `__dev_xmit_skb`). So one comes that no shaper takes, as it is longer than its burst
-    (net/sched/sch_tbf.c: `tbf_enqueue`); the discipline below the shaper never sees it.
+    (net/sched/sch_tbf.c: `tbf_enqueue`); the discipline below the shaper never sees it. The
+    kernel answers that it found no room for it (include/linux/netdevice.h: `net_xmit_errno`).
     """
-    raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-    raw.bind((link, 0))
-    return raw
+    try:
+        raw.send(bytes(size_bytes))
+    except OSError as error:
+        if error.errno != errno.ENOBUFS:
+            raise
