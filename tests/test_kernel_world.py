@@ -293,6 +293,24 @@ def test_each_client_has_its_delay_and_both_ways_the_discipline():
     assert job.router.towards == ("servers", "clients")
 
 
+def test_the_logs_have_room_for_the_busier_of_both_ways():
+    def places(**links):
+        given = scenario(topology=TABLE["topology"] | {"two_way": True}, links=links)
+        layer = Layer("pfifo limit 60", False)
+        return lab_plan(given, given.disciplines[0], 0, layer, None).job.router.places
+
+    # 2 s at 10 Mbit/s, in packets of 1500 bytes; three places for each, and more
+    assert places() == 3 * 1667 + 10_000
+    fast, slow = (
+        {"rate": {"kind": "steps", "steps": [{"time_s": 1.0, "rate_bps": rate_bps}]}}
+        for rate_bps in (100e6, 1e6)
+    )
+    both = [places(**{"left -> right": fast}), places(**{"right -> left": fast})]
+    assert both == [3 * 9167 + 10_000] * 2
+    # the other link stays at its rate
+    assert places(**{"left -> right": slow}) == places(**{"right -> left": slow}) == places()
+
+
 # half a second at 10 Mb/s, at 2 Mb/s, nothing for 0.1 s, and the rest at 6 Mb/s
 RATES = "time_s,rate_bps\n0.5,2e6\n1,0\n1.1,6e6\n"
 

@@ -12,9 +12,10 @@ from sluicegate.worlds.kernel.shaper import COUNTED, HANDLE, Shaper, changes
 from sluicegate.worlds.kernel.wire import modules_of_wires, wire_to
 from sluicegate.worlds.real.plan import Plan, plan
 from sluicegate.worlds.real.refusals import sends_ect1
-from sluicegate.worlds.real.varying import rates
+from sluicegate.worlds.real.varying import LINKS, rates
 
 _US_PER_S = 1e6
+_NS_PER_S = 1e9
 # priorities of Linux, from which prio finds a band
 _PRIORITIES = 16
 # between two looks at how much waits; a packet of 1500 bytes takes 1.2 ms at 10 Mbit/s
@@ -129,12 +130,18 @@ def _places(scenario: NetworkScenario, planned: Plan) -> int:
     datagrams = sum(len(host.datagrams.time_ns) for host in planned.job.hosts)
     streams = 0.0
     if sizes:
-        assert isinstance(scenario.topology, Dumbbell)
-        bits = scenario.topology.rate_bps * scenario.duration_s
-        if (varying := rates(scenario)) is not None:
-            bits = varying.carried(planned.job.hosts[0].duration_ns)
-        streams = bits / 8 / min(sizes)
+        duration_ns = planned.job.hosts[0].duration_ns
+        streams = max(_carried(scenario, link, duration_ns) for link in LINKS.values())
+        streams /= 8 * min(sizes)
     return _PACKETS_OF_A_PLACE * round(streams) + datagrams + _MORE_PLACES
+
+
+def _carried(scenario: NetworkScenario, link: str, duration_ns: int) -> float:
+    """Bits that a link of the dumb-bell can send in a run."""
+    if (varying := rates(scenario, link)) is not None:
+        return varying.carried(duration_ns)
+    assert isinstance(scenario.topology, Dumbbell)
+    return scenario.topology.rate_bps * duration_ns / _NS_PER_S
 
 
 def _link(shaper: Shaper, layer: Layer) -> Iterator[Sequence[str]]:
