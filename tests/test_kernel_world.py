@@ -41,7 +41,7 @@ from sluicegate.worlds.kernel.refusals import _of_links
 from sluicegate.worlds.kernel.seen import LinkSeen, reasons_of
 from sluicegate.worlds.kernel.wire import wire_to
 from sluicegate.worlds.network import simulate
-from sluicegate.worlds.real.varying import rates
+from sluicegate.worlds.real.varying import LINKS, rates
 
 pytestmark = pytest.mark.slow
 
@@ -556,6 +556,20 @@ def test_what_is_asked_of_the_kernel_is_what_the_scenario_says():
     assert asked() == [0, 0]
     assert asked(ecn=True) == [1, 1]
     assert asked(ecn=True, accurate_ecn=True) == [3, 3]
+
+
+@needs_compiler
+def test_both_kinds_of_here_have_names_that_the_kernel_takes(monkeypatch):
+    # the last process id of Linux (PID_MAX_LIMIT)
+    monkeypatch.setattr(os, "getpid", lambda: 4_194_304)
+    given = own_links()
+    kinds = {
+        Kernel(here=True).layer(given, given.disciplines[0], link)(1).words.split()[0]
+        for link in LINKS.values()
+    }
+    assert len(kinds) == 2
+    # IFNAMSIZ, with a 0 at the end
+    assert all(len(kind) < 16 for kind in kinds), kinds
 
 
 def test_what_this_machine_lacks_for_here_is_told_with_what_brings_it():

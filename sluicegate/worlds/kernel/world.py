@@ -87,7 +87,8 @@ class Kernel(RealNetwork[KernelRecord]):
     def layer(self, scenario: NetworkScenario, discipline: Discipline, link: str = LINK) -> LayerOf:
         """What stands before a link, as a qdisc."""
         alone = not differs_back(scenario)
-        kind = KIND if link == LINK else f"{KIND}back"
+        # with a process id of 7 digits there are 14 letters, of 15 that a kind may have
+        kind = KIND if link == LINK else f"{KIND}b"
         return own(
             *before(scenario, discipline, link),
             kind=f"{kind}{os.getpid()}" if self.here else kind,
