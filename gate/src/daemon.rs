@@ -320,12 +320,13 @@ impl<P: DataPlane> Daemon<'_, P> {
         }
         let refused = match settings {
             Err(what) => what,
-            Ok(settings) if settings.links().len() != self.settings.links().len() => {
-                "the number of directions cannot change while it runs".to_owned()
-            }
             Ok(settings) => {
                 let now_ns = self.now_ns();
-                match self.plane.change(now_ns, &settings)? {
+                let changed = match self.settings.can_become(&settings) {
+                    Err(what) => Err(what.to_owned()),
+                    Ok(()) => self.plane.change(now_ns, &settings)?,
+                };
+                match changed {
                     Err(what) => what,
                     Ok(()) => {
                         self.settings = settings;

@@ -138,7 +138,7 @@ impl<P: Packet> Link<P> {
     }
 
     /// Goes on with other settings, rate and delay from the next packet on; [`Queue::retune`] says
-    /// what stays. So does the wire.
+    /// what stays. The wire must be the same.
     pub fn change(&mut self, now_ns: u64, settings: LinkSettings) {
         let service = settings.service().cloned();
         self.transmitter

@@ -92,6 +92,21 @@ impl Settings {
         Ok(settings)
     }
 
+    /// Checks that a gate at work may go on with other settings.
+    ///
+    /// # Errors
+    /// If they differ in what is only set up at the start.
+    pub(crate) fn can_become(&self, next: &Self) -> Result<(), &'static str> {
+        if next.links().len() != self.links().len() {
+            return Err("the number of directions cannot change while it runs");
+        }
+        let mut both = self.links().into_iter().zip(next.links());
+        if both.any(|(link, next)| link.wire != next.wire) {
+            return Err("the wire cannot change while it runs");
+        }
+        Ok(())
+    }
+
     /// What a user's AQM did wrong since it was loaded; see [`Configured::wrong`].
     pub fn wrong(&self) -> Option<String> {
         let aqms = |link: &LinkSettings| {
@@ -172,6 +187,53 @@ mod tests {
                 "10 Mbit/s, 2.5 ms, limit 70 packets, back",
             ]
         );
+    }
+
+    /// A scenario with wires that lose packets, by how often bursts of losses begin.
+    fn with_wires(folder: &Path, wires: &[(&str, f64)]) -> Settings {
+        let path = folder.join("wires.toml");
+        let mut text = r#"
+            duration_s = 1
+            topology = { kind = "dumbbell", two_way = true, client_delays_s = [0.01] }
+            flows = [{ kind = "tcp" }]
+            disciplines = [{ aqm = "pie" }]
+        "#
+        .to_owned();
+        for (link, enter) in wires {
+            let loss = format!(r#"{{ kind = "gilbert-elliott", enter = {enter}, leave = 0.2 }}"#);
+            text += &format!("\n[links.\"{link}\"]\nwire.loss = {loss}\n");
+        }
+        std::fs::write(&path, text).unwrap();
+        let settings = Settings::read(&LinkOptions {
+            scenario: Some(path),
+            ..LinkOptions::default()
+        });
+        settings.unwrap()
+    }
+
+    #[test]
+    fn a_gate_at_work_keeps_its_directions_and_its_wires() {
+        let folder = tempfile::tempdir().unwrap();
+        let [there, back] = ["left -> right", "right -> left"];
+        let settings = |wires: &[(&str, f64)]| with_wires(folder.path(), wires);
+        let one = settings(&[(there, 0.1)]);
+        let mut slower = settings(&[(there, 0.1)]);
+        slower.forward.rate_bps /= 2;
+        assert_eq!(one.can_become(&slower), Ok(()));
+        for other in [
+            settings(&[]),
+            settings(&[(there, 0.2)]),
+            settings(&[(there, 0.1), (back, 0.1)]),
+        ] {
+            for (old, new) in [(&one, &other), (&other, &one)] {
+                let why = old.can_become(new).unwrap_err();
+                assert_eq!(why, "the wire cannot change while it runs");
+            }
+        }
+        let mut one_way = one.clone();
+        one_way.reverse = None;
+        let why = one.can_become(&one_way).unwrap_err();
+        assert_eq!(why, "the number of directions cannot change while it runs");
     }
 
     fn described(limits: [Option<&str>; 2]) -> String {
