@@ -7,7 +7,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand};
 mod values;
 
 pub use values::{Address, Backend, Fail, Timer, Tool};
-use values::{USUAL, interface, interval, queue, tun_device};
+use values::{USUAL, interface, interval, later, queue, tun_device};
 
 /// Headings of the options of `run` and `check`.
 const LINK: &str = "Link and queue";
@@ -188,7 +188,7 @@ pub struct LinkOptions {
     #[arg(long, value_name = "FILE")]
     pub rate_file: Option<PathBuf>,
     /// Begin the times of a rate, of a file or a scenario, so many seconds after the start [default: 0].
-    #[arg(long, value_name = "S", value_parser = interval, allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", value_parser = later, allow_negative_numbers = true)]
     pub rate_from: Option<f64>,
     /// Packets that may wait [default: 250, or as many as --limit-bytes has room for].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]

@@ -117,9 +117,17 @@ pub(super) fn queue(text: &str) -> Result<u16, String> {
 }
 
 pub(super) fn interval(text: &str) -> Result<f64, String> {
+    seconds(text, 0.001)
+}
+
+pub(super) fn later(text: &str) -> Result<f64, String> {
+    seconds(text, 0.0)
+}
+
+fn seconds(text: &str, least_s: f64) -> Result<f64, String> {
     match text.parse() {
-        Ok(seconds) if (0.001..=3600.0).contains(&seconds) => Ok(seconds),
-        _ => Err("must lie between 0.001 and 3600 (s)".into()),
+        Ok(seconds) if (least_s..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err(format!("must lie between {least_s} and 3600 (s)")),
     }
 }
 
@@ -135,6 +143,20 @@ mod tests {
         for text in ["192.168.1.1:9100", "9100", "localhost:9100", "unix:", ""] {
             let refused = text.parse::<Address>().unwrap_err();
             assert!(refused.starts_with("must be 127.0.0.1:PORT"), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_interval_is_not_0_and_a_rate_may_begin_at_once() {
+        assert_eq!((later("0"), later("3600")), (Ok(0.0), Ok(3600.0)));
+        assert_eq!(interval("0.001"), Ok(0.001));
+        for (refused, least) in [
+            (interval("0"), "0.001"),
+            (later("-1"), "0"),
+            (later("NaN"), "0"),
+        ] {
+            let why = format!("must lie between {least} and 3600 (s)");
+            assert_eq!(refused.unwrap_err(), why);
         }
     }
 

@@ -40,7 +40,7 @@ pub(super) fn of_options(options: &LinkOptions) -> Result<Settings, SettingsErro
     let discipline = named("--aqm", aqm)?;
     let forward = LinkSettings {
         rate_bps,
-        varying,
+        varying: varying.map(|varying| varying.later(from_ns(options))),
         wire: None,
         delay_ns,
         overhead_bytes: 0,
@@ -73,7 +73,7 @@ pub(super) fn from_ns(options: &LinkOptions) -> u64 {
     options.rate_from.map_or(0, sluice_scenario::ns)
 }
 
-/// Returns how the rate varies by `--rate-file`.
+/// Returns how the rate varies by `--rate-file`, from its own time 0 on.
 pub(super) fn rate_file(options: &LinkOptions) -> Result<Option<Varying>, SettingsError> {
     let Some(path) = &options.rate_file else {
         return Ok(None);
@@ -83,7 +83,7 @@ pub(super) fn rate_file(options: &LinkOptions) -> Result<Option<Varying>, Settin
         .service()
         .map_err(|what| SettingsError(format!("--rate-file {what}")))?;
     Ok(Some(Varying {
-        service: service.clone().later(from_ns(options)),
+        service: service.clone(),
         file: Some(path.clone()),
     }))
 }

@@ -43,10 +43,12 @@ pub(super) fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings
         Ok(LinkSettings {
             rate_bps: rate_bps.unwrap_or(simplex.rate_bps as u64),
             varying: match (&rate_file, rate_bps) {
-                (Some(varying), _) => Some(varying.clone()),
+                (Some(varying), _) => Some(varying.clone().later(from_ns(options))),
                 // --rate replaces the scenario's rate, whether it varies or not
                 (None, Some(_)) => None,
-                (None, None) => varying(&scenario, simplex, from_ns(options))?,
+                (None, None) => {
+                    varying(&scenario, simplex)?.map(|varying| varying.later(from_ns(options)))
+                }
             },
             wire: scenario
                 .own(simplex)
@@ -82,7 +84,6 @@ pub(super) fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings
 fn varying(
     scenario: &NetworkScenario,
     link: &SimplexLink,
-    from_ns: u64,
 ) -> Result<Option<Varying>, SettingsError> {
     let Some(rate) = scenario.own(link).and_then(|own| own.rate.as_ref()) else {
         return Ok(None);
@@ -91,7 +92,7 @@ fn varying(
         Rate::RateFile(file) => Some(file.path.path().to_owned()),
         _ => None,
     };
-    let service = rate.service().map_err(SettingsError)?.later(from_ns);
+    let service = rate.service().map_err(SettingsError)?;
     Ok(Some(Varying { service, file }))
 }
 

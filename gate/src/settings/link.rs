@@ -24,6 +24,16 @@ pub struct Varying {
     pub file: Option<PathBuf>,
 }
 
+impl Varying {
+    /// Returns the same rates, all so much later.
+    pub(super) fn later(self, by_ns: u64) -> Self {
+        Self {
+            service: self.service.later(by_ns),
+            ..self
+        }
+    }
+}
+
 /// A link, with the buffer and the discipline before it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSettings {

@@ -46,6 +46,13 @@ impl Settings {
             Some(path) => of_scenario(path, options)?,
             None => of_options(options)?,
         };
+        if options.rate_from.is_some() && settings.links().iter().all(|link| link.varying.is_none())
+        {
+            return refuse(
+                "--rate-from is when a rate begins to vary, and this one is constant: give --rate-file, or \
+                 a scenario whose link has a rate",
+            );
+        }
         let links = [Some(&mut settings.forward), settings.reverse.as_mut()];
         for link in links.into_iter().flatten() {
             link.overhead_bytes = options.overhead;
@@ -234,6 +241,37 @@ mod tests {
         one_way.reverse = None;
         let why = one.can_become(&one_way).unwrap_err();
         assert_eq!(why, "the number of directions cannot change while it runs");
+    }
+
+    #[test]
+    fn a_rate_that_begins_later_is_that_of_its_first_row_until_then() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rates.csv");
+        let read = |rows: &str, rate_from: Option<f64>, rate: Option<&str>| {
+            std::fs::write(&path, format!("time_s,rate_bps\n{rows}")).unwrap();
+            Settings::read(&LinkOptions {
+                aqm: Some("drop_tail".into()),
+                rate: rate.map(str::to_owned),
+                rate_file: (!rows.is_empty()).then(|| path.clone()),
+                rate_from,
+                ..LinkOptions::default()
+            })
+            .map_err(|error| error.to_string())
+        };
+        for (from_s, at_6_s) in [
+            (None, 3_000_000),
+            (Some(0.0), 3_000_000),
+            (Some(5.0), 2_000_000),
+        ] {
+            let forward = read("0,2e6\n4,3e6\n", from_s, None).unwrap().forward;
+            let service = forward.service().unwrap();
+            let rates = [0, 6_000_000_000].map(|at_ns| service.rate_bps(at_ns, forward.rate_bps));
+            assert_eq!(rates, [2_000_000, at_6_s]);
+        }
+        let why = read("1,2e6\n", Some(5.0), None).unwrap_err();
+        assert!(why.contains("not one at 0 s"), "{why}");
+        let why = read("", Some(5.0), Some("1e6")).unwrap_err();
+        assert!(why.starts_with("--rate-from is when"), "{why}");
     }
 
     fn described(limits: [Option<&str>; 2]) -> String {
