@@ -64,11 +64,10 @@ class Measure:
         return self.value
 
     def __str__(self) -> str:
-        """As in tables: `8.1 ± 0.3 ms`; times from a second on are in seconds."""
+        """Times and bits/s as in tables, `8.1 ± 0.3 ms`; shares as numbers from 0 to 1."""
         from sluicegate.report.text import measure_text  # reports import this module
 
-        seconds = self.unit == "s" and abs(self.value) >= 1
-        factor, unit = (1.0, "s") if seconds else shown_unit(self.unit)
+        factor, unit = shown_unit(self.unit)
         return f"{measure_text(self.times(factor))} {unit}".rstrip()
 
     def _repr_html_(self) -> str:

@@ -107,7 +107,13 @@ class Record:
         """What is wrong with a name that no measure here has, and what would be right."""
         if name in OF_CLASS:
             own = [each for each in self.measures if each.endswith(f"{BETWEEN}{name}")]
-            there = f"there are {', '.join(own)}" if own else f"here {NO_CLASSES}"
+            parts = (each.partition(BETWEEN) for each in self.measures)
+            classes = dict.fromkeys(class_ for class_, _, rest in parts if rest in OF_CLASS)
+            there = f"here {NO_CLASSES}"
+            if own:
+                there = f"there are {', '.join(own)}"
+            elif classes:
+                there = f"no class here has it; classes are {', '.join(classes)}"
             return f"{name} is a measure of a class of flows; {there}"
         near = nearest(name, self.measures)
         there = f"there are {', '.join(self.measures)}"

@@ -312,3 +312,12 @@ def test_upload_beside_rate_is_refused_by_name(capsys):
     words = ["advise", "--rate", "2M", "--upload", "2M", "--rtt", "20ms", "--flows", "1"]
     assert main(words) == 2
     assert "give --rate or --upload, not both" in capsys.readouterr().err
+
+
+def test_a_wait_of_0_and_times_that_are_not_known_have_no_worst_scenario():
+    found = constructed()
+    for key, values in found.runs.measured.items():
+        values[MEASURES.index("completion_mean")] = np.nan
+        if key[0] == found.baseline:
+            values[MEASURES.index("sojourn_p99")] = 0.0
+    assert list(words._worst(found)) == []

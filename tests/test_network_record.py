@@ -17,6 +17,7 @@ from sluicegate.cli import main
 from sluicegate.comparison import until_interrupted
 from sluicegate.errors import InterruptError
 from sluicegate.papers.campaign import Campaign
+from sluicegate.scenario.choice import choose
 from sluicegate.worlds import Network
 from sluicegate.worlds.network.record import NetworkRecord
 
@@ -240,6 +241,17 @@ def test_a_record_says_what_it_is_and_which_measures_it_has():
         sg.SluiceError, match=r"^jitter is a measure of a class of flows; there are "
     ):
         record["jitter"]
+    # of the web only
+    with pytest.raises(sg.SluiceError, match="no class here has it; classes are flows-0, flows-1"):
+        record["page_mean"]
+
+
+def test_a_discipline_is_chosen_by_its_place_also_by_integers_of_numpy():
+    there = scenario()
+    assert choose(there, np.int64(1)) == choose(there, 1) == there.disciplines[1]
+    for wrong in (True, np.float64(1), np.array([1, 2]), 99):
+        with pytest.raises(sg.SluiceError, match="by its name or its place from 0 on"):
+            choose(there, wrong)
 
 
 def test_a_comparison_needs_a_scenario():

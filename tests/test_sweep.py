@@ -220,7 +220,10 @@ def test_error_bars_end_where_the_measure_does(made, measure, most):
     [
         (lambda s: s.figure("sojourn_men"), "did you mean sojourn_mean"),
         (lambda s: s.figure("loss_ratio", "rate"), "rate is no measure here"),
-        (lambda s: s.figure("loss_ratio", "Red.max_p"), r"here; did you mean red.max_p\?"),
+        (
+            lambda s: s.figure("loss_ratio", "Red.max_p"),
+            r"here; did you mean red.max_p, which varies",
+        ),
         (lambda s: s.means("loss_ratio"), "where = 'loss_ratio' must be values by name, such as"),
         (lambda s: s.means(["loss_ratio"]), r"columns are chosen with measures=\[...\]"),
         (lambda s: s.means(measures="loss_rati"), "loss_rati is no measure here; did you mean"),
@@ -454,6 +457,20 @@ def test_the_results_of_another_sweep_are_kept(change, vary, message, tmp_path):
     with pytest.raises(sg.SluiceError, match=message):
         sweep(SHORT, vary, out, workers=1)
     assert content(out) == before
+
+
+def test_runs_that_are_missing_are_no_other_values(tmp_path):
+    out = tmp_path / "out"
+    sweep(SHORT, {"seed": [1, 2, 3, 4]}, out, workers=1)
+    folder = folders.Folder(out)
+    folder.about()
+    (part,) = folder.parts()
+    rows = pl.DataFrame(list(folder.rows()))
+    folder.write_part(f"runs/{Path(part).name}", rows.filter(pl.col("seed").is_in([1, 3])))
+    with pytest.raises(sg.SluiceError, match="another sweep: points = 4, here 3; "):
+        sweep(SHORT, {"seed": [1, 2, 3]}, out, workers=1)
+    with pytest.raises(sg.SluiceError, match=r"another sweep: seed = 1, 3, here 1\.\.2 "):
+        sweep(SHORT, {"seed": [1, 2]}, out, workers=1)
 
 
 def test_a_folder_of_other_things_is_left_alone(tmp_path):

@@ -307,6 +307,11 @@ def test_the_same_name_twice_means_either_value(scenario, capsys):
     found = sg.Sweep("out")
     assert found.selected({"discipline": ["codel", "drop_tail"], "rtt": ("20ms", 0.04)}).height == 4
     assert len(found.figure("loss_ratio", where={"discipline": ["codel", "drop_tail"]}).axes) == 1
+    for both in ({"codel", "drop_tail"}, np.array(["codel", "drop_tail"])):
+        assert found.selected({"discipline": both}).height == 6
+    # a measure is asked for, so that it is not rtt
+    with pytest.raises(sg.SluiceError, match=r"^delay is no measure here; did you mean delay_"):
+        found.means(measures="delay")
     for where, message in (
         ({"rtt": []}, r"where: rtt = \[\] must have a value"),
         ({"rtt": ["20ms", "50ms"]}, "no finished run has rtt = 50ms; there are 20, 30, 40 ms$"),

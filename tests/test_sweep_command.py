@@ -66,12 +66,20 @@ def test_bad_tables(scenario, table, message, capsys):
 
 
 def test_rows_that_are_not_shown_are_said_with_the_command_that_has_them(scenario, capsys):
-    words = ["--vary", "seed=1", "--vary", "queue.limit=1..25", "--slots", "1e3", "--no-report"]
+    words = ["--vary", "seed=1", "--vary", "queue.limit=1..45", "--slots", "1e3", "--no-report"]
     assert main(["sweep", scenario, *words, "--workers", "1", "--out", "many"]) == 0
-    told = "and 10 more rows: sluice results many --csv FILE\n"
+    told = "and 50 more rows: sluice results many --csv FILE\n"
     assert told in capsys.readouterr().out
-    assert main(["results", "many"]) == 0
-    assert told in capsys.readouterr().out
+    for words, told in (
+        ([], "and 50 more rows: add --csv FILE\n"),
+        (["--sql", "SELECT * FROM runs"], "and 50 more rows: add --csv FILE\n"),
+        (["--across", "discipline"], "and 5 more rows: add --latex FILE\n"),
+    ):
+        assert main(["results", "many", *words]) == 0
+        assert told in capsys.readouterr().out
+    for words in (["--csv", "all.csv"], ["--sql", "SELECT * FROM runs", "--latex", "all.tex"]):
+        assert main(["results", "many", *words]) == 0
+        assert "more rows" not in capsys.readouterr().out
 
 
 def test_bad_words(scenario, capsys):

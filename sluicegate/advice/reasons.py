@@ -38,7 +38,7 @@ def _ms(seconds: float) -> str:
 
 def _longest(link: Question) -> str:
     """The unit of all times on this link."""
-    return f"{_ms(link.longest_s)}, the longest round trip and the time of ten packets"
+    return f"{_ms(link.longest_s)}, the longest round trip plus the time of ten packets"
 
 
 def _limit(setting: Setting, link: Question) -> str:
@@ -68,6 +68,11 @@ def _interval(setting: Setting, link: Question) -> str:
     )
 
 
+def _gain(link: Question) -> str:
+    told = f"RFC 9332, appendix A.1, for {_longest(link)}"
+    return f"{told}; in Hz, rounded to 1/256, as Linux has it"
+
+
 def _said(text: str) -> Callable[[Setting, Question], str]:
     return lambda _setting, _link: text
 
@@ -92,13 +97,13 @@ _REASONS: Mapping[str, Callable[[Setting, Question], str]] = {
     "rtt": lambda setting, link: f"{setting.second:.3g} times {_longest(link)}",
     "bin_size": _said("a flow's share of the packets that the link sends in the target"),
     "bin_max": _said("5/4 of bin_size, as in Linux"),
-    "alpha": lambda _s, link: f"RFC 9332, appendix A.1, for {_longest(link)}; in 1/256 Hz",
-    "beta": lambda _s, link: f"RFC 9332, appendix A.1, for {_longest(link)}; in 1/256 Hz",
+    "alpha": lambda _s, link: _gain(link),
+    "beta": lambda _s, link: _gain(link),
     "step": _said("1 ms (RFC 9332), or 1.5 packets' time if that is more"),
     "q_ref": _said("the packets that the link sends in the target"),
     "coefficients": _said("designed for the three figures that follow (Hollot et al. 2001)"),
     "n_min": _said("the fewest flows (--flows)"),
-    "r_max": _said("the longest round trip (--rtt) and the target"),
+    "r_max": _said("the longest round trip (--rtt) plus the target"),
     "capacity": _said("packets that the link sends in a second"),
     "d1": _said("judged best of those tried"),
     "d2": _said("a tenth of d1, as in the paper"),

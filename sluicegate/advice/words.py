@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sluicegate.advice.advice import Advice
 from sluicegate.advice.question import Direction, Prefer, Question
@@ -92,22 +93,31 @@ def _worst(advice: Advice) -> Iterator[str]:
     for measure, name, factor, unit in CHANGES:
         before, after = (
             [
-                factor * float(np.nanmean(advice.runs.values(setting, measure, JUDGED, place)))
+                factor * _mean(advice.runs.values(setting, measure, JUDGED, place))
                 for place in range(len(advice.cases))
             ]
             for setting in (advice.baseline, advice.choice)
         )
         is_busy = measure == "utilization"
         worse = [
-            b - a if is_busy else a - b if unit == "%" else (a / b - 1) * 100
+            b - a if is_busy else a - b if unit == "%" else (a / b - 1) * 100 if b else np.nan
             for b, a in zip(before, after, strict=True)
         ]
+        # such as flows that come and go, where none ended
+        if np.isnan(worse).all():
+            continue
         place = int(np.nanargmax(worse))
         if worse[place] >= (_WORSE_SHARE if unit == "%" else _WORSE_TIME):
             yield (
                 f"Worst in '{advice.cases[place].name}': {name} {_digits(before[place])} → "
                 f"{_digits(after[place])} {unit}."
             )
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    """Mean of the values that are known; NaN if none is."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else np.nan
 
 
 def _depends_on_length(advice: Advice) -> Iterator[str]:

@@ -173,7 +173,9 @@ def _grade(chosen: Lesson, files: Sequence[Path], student: int | None, table: Pa
             raise
         except (OSError, SluiceError) as error:
             wrong.append(str(error))
-            rows.append([str(file), chosen.name, *[None] * 6, str(error)])
+            # the first column has the path
+            why = str(error).removeprefix(str(file)).lstrip(": ")
+            rows.append([str(file), chosen.name, *[None] * 6, why])
             totals.append([str(file), "", "not graded"])
         else:
             rows += own
@@ -211,7 +213,9 @@ def _files(given: Sequence[Path]) -> list[Path]:
     """
     found: list[Path] = []
     for each in given:
-        own = sorted(each.glob("*.toml")) if each.is_dir() else [each]
+        own = [each]
+        if each.is_dir():
+            own = sorted(path for path in each.glob("*.toml") if path.is_file())
         if not own:
             raise UsageError(f"--grade: the folder {each} has no file *.toml")
         found += own

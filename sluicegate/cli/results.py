@@ -163,14 +163,18 @@ def results(
         frame = found.query(sql)
         header, rows = frame.columns, [list(map(_cell, row)) for row in frame.iter_rows()]
         console().print(terminal_table(header, rows[:_MOST_ROWS]))
-        _say_more(len(rows), found)
+        _say_more(len(rows), None if csv or latex else "add --csv FILE")
     else:
         chosen = options.conditions(where)
         picture = Picture(figure, y, x, colour, width, xlabel, ylabel, xscale, yscale)
         columns = options.measures(measures)
         picture.check(found.paths)
         frame = found.means(chosen, [*columns, *picture.measures] if columns else None)
-        header, rows = show(found, chosen, columns, picture, across)
+        # a CSV has no columns across
+        is_written = latex or (csv and not across)
+        how = "add --latex FILE" if across else "add --csv FILE"
+        more = None if is_written else how
+        header, rows = show(found, chosen, columns, picture, across, more=more)
         picture.draw(found, chosen)
     if latex is not None:
         write_whole(latex, latex_table(header, rows))
@@ -186,6 +190,8 @@ def show(
     measures: Sequence[str],
     picture: Picture,
     across: str | None = None,
+    *,
+    more: str | None,
 ) -> tuple[list[str], list[list[str]]]:
     """Print the table of means, and how far the sweep is; return its header and all rows.
 
@@ -195,6 +201,7 @@ def show(
         measures: The table's columns; if empty, the usual ones. What is drawn is there, too.
         picture: What is drawn.
         across: What has a column for each of its values.
+        more: How to get all rows; None: a file has them.
     """
     screen = console()
     means = found.means(where)
@@ -204,7 +211,7 @@ def show(
     alone = across is not None and len(columns) == 1
     title = label(next(iter(columns)), means["time_unit"][0]) if alone else ""
     screen.print(terminal_table(header, rows[:_MOST_ROWS], title))
-    _say_more(len(rows), found)
+    _say_more(len(rows), more)
     done = found.query("SELECT count(*) FROM runs").item()
     said = progress_text(done, found.about["runs"], None)
     if where:
@@ -215,9 +222,9 @@ def show(
     return header, rows
 
 
-def _say_more(rows: int, found: Sweep) -> None:
-    if rows > _MOST_ROWS:
-        how = f"sluice results {found.folder.path} --csv FILE"
+def _say_more(rows: int, how: str | None) -> None:
+    """Say how to get all rows; None: a file has them."""
+    if rows > _MOST_ROWS and how is not None:
         console().print(escape(f"and {rows - _MOST_ROWS:,} more rows: {how}"), soft_wrap=True)
 
 

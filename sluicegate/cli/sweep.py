@@ -143,7 +143,8 @@ def sweep(
         )
     screen = console()
     try:
-        show(found, conditions, columns, picture)
+        more = f"sluice results {found.folder.path} --csv FILE"
+        show(found, conditions, columns, picture, more=more)
         picture.draw(found, conditions)
     finally:  # the results are there, whether they can be drawn or not
         screen.print(f"results: {escape(out)}")

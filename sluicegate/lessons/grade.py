@@ -94,7 +94,8 @@ def lesson_of(path: Path) -> object:
 def _read(path: Path) -> dict[str, object]:
     text = ""
     try:
-        text = path.read_text(encoding="utf-8")
+        # some editors write a mark of three bytes first
+        text = path.read_text(encoding="utf-8-sig")
         read = tomllib.loads(text)
         # a hexadecimal number may be too long for every message
         repr(read)

@@ -49,7 +49,7 @@ _OPINIONS = Bands(
         *("very satisfied", "satisfied", "some dissatisfied", "many dissatisfied"),
         *("nearly all dissatisfied", "not recommended"),
     ),
-    limits=[round(mean_opinion(rating), 2) for rating in (90, 80, 70, 60, 50)],
+    limits=[mean_opinion(rating) for rating in (90, 80, 70, 60, 50)],
     shown=(1.0, 4.5),
     source="ITU-T G.107, annex B: ratings of 90, 80, 70, 60 and 50",
     more_is_better=True,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from sluicegate.errors import SluiceError
 from sluicegate.near import nearest
@@ -11,7 +13,7 @@ from sluicegate.scenario.network import NetworkScenario
 from sluicegate.scenario.slotted import Scenario
 
 # a discipline itself, or one of the scenario's: by its name, its place from 0 on, or the only one
-Choice: TypeAlias = Discipline | str | int | None
+Choice: TypeAlias = Discipline | str | int | np.integer[Any] | None
 
 
 def choose(scenario: Scenario | NetworkScenario, choice: Choice) -> Discipline:
@@ -33,8 +35,11 @@ def choose(scenario: Scenario | NetworkScenario, choice: Choice) -> Discipline:
         )
     if isinstance(choice, str) and names.count(choice) == 1:
         return there[names.index(choice)]
-    if isinstance(choice, int) and not isinstance(choice, bool) and 0 <= choice < len(there):
-        return there[choice]
+    # NumPy has integers of its own, too
+    if isinstance(choice, int | np.integer) and not isinstance(choice, bool):
+        place = int(choice)
+        if 0 <= place < len(there):
+            return there[place]
     near = nearest(choice, names) if isinstance(choice, str) else None
     meant = f"did you mean {near}? " if near and near != choice else ""
     raise SluiceError(

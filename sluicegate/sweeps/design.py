@@ -148,7 +148,7 @@ class Variable:
             if len(paths) > 1:
                 raise SluiceError(f"{name} = {given!r} must be a list with a value for each path")
             return cls(name, paths, Range.read(given, name, read))
-        given = _plain(given)
+        given = plain(given)
         if not isinstance(given, Sequence):
             raise SluiceError(f"{name} = {given!r} must be a list or a range")
         if not given:
@@ -254,13 +254,13 @@ def _latin_hypercube(found: Sequence[Variable], count: int, seed: int) -> list[P
     ]
 
 
-def _plain(given: object) -> object:
+def plain(given: object) -> object:
     """Values of NumPy, or of a column of Polars, as Python's own."""
     if isinstance(given, np.ndarray | np.generic):
         return given.tolist()
     if isinstance(given, pl.Series):
         return given.to_list()
-    return [_plain(each) for each in given] if isinstance(given, list | tuple) else given
+    return [plain(each) for each in given] if isinstance(given, list | tuple) else given
 
 
 def _joined(parts: Sequence[Point]) -> Point:

@@ -166,12 +166,14 @@ class Folder:
     def _other_values(self, varied: Mapping[str, Sequence[Any]]) -> str:
         """What varies with other values in the results here, in words; empty if they do not say.
 
-        Its runs may not be finished: only a value that the sweep does not have is another one.
+        Where runs are missing there, only a value that is not here is surely another one.
         """
+        with suppress(SluiceError):
+            finished = len(self.done()) == self.about()["runs"]
         for path, here in varied.items():
             with suppress(SluiceError):
                 there = dict.fromkeys(row[path] for row in self.rows([path]))
-                if set(there) - set(here):
+                if set(there) - set(here) or (finished and set(there) != set(here)):
                     told = f"{path} = {values_text(path, there)}, here {values_text(path, here)}"
                     return (
                         f"has results of another {self.what}: {told} (runs of both that the store "

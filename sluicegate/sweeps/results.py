@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from copy import copy
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
@@ -18,6 +18,7 @@ from sluicegate.extras import require
 from sluicegate.measures import DEFINITIONS, check_names
 from sluicegate.near import nearest
 from sluicegate.scenario.variables import DERIVED
+from sluicegate.sweeps.design import plain
 from sluicegate.sweeps.folder import FORMAT, Folder
 from sluicegate.sweeps.words import path_is, path_value
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 # runs that differ only in the seed are replications
 SEED = "seed"
+# what may have several values of a name
+_SEVERAL = (list, tuple, range, Set)
 # the measures that a table shows, where they are known
 _KEY = ("sojourn_mean", "sojourn_p99", "loss_ratio", "goodput", "utilization")
 
@@ -177,9 +180,8 @@ class Sweep:
         for name, given in (where or {}).items():
             if name not in (known := ["discipline", "world", *self.paths]):
                 raise SluiceError(f"{name} does not vary{_meant(name, known)}")
-            values = (
-                given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-            )
+            given = plain(given)
+            values = list(given) if isinstance(given, _SEVERAL) else [given]
             if not values:
                 raise SluiceError(f"where: {name} = [] must have a value at least")
             texts = [self._text_of(name, value, frame[name]) for value in values]
@@ -233,7 +235,7 @@ class Sweep:
         for name in measures or ():
             if name not in known:
                 what = "known of no run" if name in DEFINITIONS else "no measure"
-                raise SluiceError(f"{name} is {what} here{_meant(name, known, self.paths)}")
+                raise SluiceError(f"{name} is {what} here{_measure_meant(name, known, self.paths)}")
         chosen = list(known if measures is None else dict.fromkeys(measures))
         columns: list[pl.Expr] = [pl.col("time_unit").first(), pl.len().alias("runs")]
         for name in chosen:
@@ -345,7 +347,15 @@ def _text(value: object, column: pl.Series) -> str:
     return str(pl.Series([value]).cast(pl.String)[0])
 
 
-def _meant(name: str, known: Sequence[str], others: Sequence[str] = ()) -> str:
-    """What would be right: one of those known, or of others, which are not listed."""
-    near = nearest(name, [*known, *others])
+def _meant(name: str, known: Sequence[str]) -> str:
+    """What would be right: one of those known."""
+    near = nearest(name, known)
     return f"; did you mean {near}?" if near else f"; there are {', '.join(known)}"
+
+
+def _measure_meant(name: str, known: Sequence[str], paths: Sequence[str]) -> str:
+    """What would be right in place of a name of no measure, which may be that of what varies."""
+    path = nearest(name, paths)
+    if path is None or nearest(name, known) is not None:
+        return _meant(name, known)
+    return f"; did you mean {path}, which varies and is no measure?"
