@@ -173,8 +173,8 @@ impl Port {
             &mut || random.next_u64(),
             watch!(self, around, now_ns),
         );
-        if packet.kind == Kind::Ack && !verdict.is_drop() {
-            self.filter_acks::<T, BY_CLASS>(now_ns, &packet, around);
+        if packet.kind == Kind::Ack {
+            self.filter_acks::<T, BY_CLASS>(now_ns, around);
         }
         // losses are counted where the packets are known that are lost
         if BY_CLASS && !verdict.is_drop() {
@@ -187,22 +187,17 @@ impl Port {
         }
     }
 
-    /// Removes an ACK that `newest`, which has just joined the queue, makes needless.
+    /// Removes an ACK that the last arrival, if it joined the queue, makes needless. So does one for
+    /// which another packet made room.
     #[inline(never)]
-    fn filter_acks<T: Trace, const BY_CLASS: bool>(
-        &mut self,
-        now_ns: u64,
-        newest: &Packet,
-        around: &mut Around<T>,
-    ) {
-        let facts = |packet: &Packet| packet.ack_facts(around.aside.blocks(packet));
-        let newest = facts(newest);
-        let found = newest.and_then(|newest| {
-            (self.queue).needless_ack(&newest, |transit| facts(&transit.packet()))
+    fn filter_acks<T: Trace, const BY_CLASS: bool>(&mut self, now_ns: u64, around: &mut Around<T>) {
+        let found = self.queue.needless_ack(|transit| {
+            let packet = transit.packet();
+            packet.ack_facts(around.aside.blocks(&packet))
         });
-        if let Some(index) = found {
+        if let Some(place) = found {
             self.queue
-                .remove_ack(now_ns, index, watch!(self, around, now_ns));
+                .remove_ack(now_ns, place, watch!(self, around, now_ns));
         }
     }
 

@@ -22,8 +22,8 @@ pub struct Buffer<P, A, S: Schedule> {
     pub aqms: S::Lanes<A>,
     pub schedule: S,
     pub verdicts: [u64; Verdict::COUNT],
-    /// The lane that a packet joined last.
-    joined: usize,
+    /// The lane that the last arrival joined; `None` if it was lost.
+    joined: Option<usize>,
     /// Between two ticks: only parameters change it.
     pub tick_interval_ns: Option<u64>,
 }
@@ -45,7 +45,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
             aqms,
             schedule,
             verdicts: [0; Verdict::COUNT],
-            joined: 0,
+            joined: None,
         }
     }
 
@@ -196,6 +196,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
             _ => {
                 let bytes = packet.bytes();
                 if let Err(why) = self.make_room(now_ns, own, bytes, verdict, random, observer) {
+                    self.joined = None;
                     observer.note(now_ns, own, Event::LoseArrival(why));
                     observer.lost(packet, why);
                     return verdict;
@@ -211,7 +212,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         observer.note(now_ns, own, Event::Join(told.then(|| lane.view())));
         lane.push(now_ns, packet);
         self.schedule.join(own, lane, packet.bytes());
-        self.joined = own;
+        self.joined = Some(own);
         verdict
     }
 
@@ -275,22 +276,25 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         (index < waiting).then_some((lane, index))
     }
 
-    /// Returns the place, in the lane where `newest` has just joined, of an ACK that it makes needless.
-    pub fn needless_ack(
-        &self,
-        newest: &AckFacts,
-        facts: impl Fn(&P) -> Option<AckFacts>,
-    ) -> Option<usize> {
+    /// Returns the lane that the last arrival joined and the place there of an ACK that it makes needless.
+    pub fn needless_ack(&self, facts: impl Fn(&P) -> Option<AckFacts>) -> Option<(usize, usize)> {
         let filter = self.schedule.ack_filter()?;
-        let waiting = self.lanes.as_ref()[self.joined].packets_in_order();
-        needless(filter, waiting.map(facts), newest)
+        let joined = self.joined?;
+        let waiting = self.lanes.as_ref()[joined].packets_in_order();
+        let newest = waiting.clone().next_back().and_then(&facts)?;
+        Some((joined, needless(filter, waiting.map(facts), &newest)?))
     }
 
     /// Removes the ACK at the place that `needless_ack` returned.
-    pub fn remove_ack(&mut self, now_ns: u64, index: usize, observer: &mut impl Observer<P>) {
+    pub fn remove_ack(
+        &mut self,
+        now_ns: u64,
+        (lane, index): (usize, usize),
+        observer: &mut impl Observer<P>,
+    ) {
         let why = Verdict::DropForced;
         self.verdicts[why as usize] += 1;
-        self.lose(now_ns, self.joined, index, why, true, observer);
+        self.lose(now_ns, lane, index, why, true, observer);
     }
 
     /// Drops the waiting packet at `index` of a lane; `is_needless`: an ACK that was filtered.

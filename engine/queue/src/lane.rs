@@ -196,7 +196,9 @@ impl<P: Packet> Lane<P> {
     }
 
     /// Returns the packets that wait, from the head on.
-    pub fn packets_in_order(&self) -> impl ExactSizeIterator<Item = &P> {
+    pub fn packets_in_order(
+        &self,
+    ) -> impl ExactSizeIterator<Item = &P> + DoubleEndedIterator + Clone {
         let at = |index| &self.waiting.get(index).expect("below their number").packet;
         (0..self.waiting.len()).map(at)
     }

@@ -188,20 +188,22 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         }
     }
 
-    /// Returns the place of an ACK that waits and tells nothing more than `newest`, if the discipline
-    /// filters ACKs. The world asks after [`Queue::arrive`] has admitted `newest`, before any other call,
-    /// and then calls [`Queue::remove_ack`]. `facts` has what is known of a packet that is an ACK.
-    pub fn needless_ack(
-        &self,
-        newest: &AckFacts,
-        facts: impl Fn(&P) -> Option<AckFacts>,
-    ) -> Option<usize> {
-        with_buffer!(&self.0, buffer => buffer.needless_ack(newest, facts))
+    /// Returns lane and place of an ACK that waits and tells nothing more than the last arrival, if this
+    /// joined and the discipline filters ACKs. The world asks after [`Queue::arrive`] of an ACK, before any
+    /// other call, and then calls [`Queue::remove_ack`]. `facts` has what is known of a packet that is
+    /// an ACK.
+    pub fn needless_ack(&self, facts: impl Fn(&P) -> Option<AckFacts>) -> Option<(usize, usize)> {
+        with_buffer!(&self.0, buffer => buffer.needless_ack(facts))
     }
 
     /// Removes an ACK that is needless. It counts as a forced drop; Linux counts it among the drops, too.
-    pub fn remove_ack(&mut self, now_ns: u64, index: usize, observer: &mut impl Observer<P>) {
-        with_buffer!(&mut self.0, buffer => buffer.remove_ack(now_ns, index, observer));
+    pub fn remove_ack(
+        &mut self,
+        now_ns: u64,
+        place: (usize, usize),
+        observer: &mut impl Observer<P>,
+    ) {
+        with_buffer!(&mut self.0, buffer => buffer.remove_ack(now_ns, place, observer));
     }
 
     /// Returns the time before which no packet may be sent, ns, if [`Queue::depart`] returned `None`

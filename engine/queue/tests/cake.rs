@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use sluice_aqm::{Value, Verdict};
+use sluice_aqm::{BufferPolicy, Value, Verdict, Victim};
+use sluice_queue::AckFacts;
 
 use crate::cake_link::{Link, MS, Sent, configured, number, word};
 
@@ -318,6 +319,59 @@ proptest! {
         for (_, sent) in &link.sent {
             let before = last.insert((sent.flow, sent.dscp), sent.number);
             prop_assert!(before.is_none_or(|before| before < sent.number));
+        }
+    }
+}
+
+/// As in Linux: the longest flow loses its head, and then the ACKs are filtered.
+#[test]
+fn an_ack_for_which_another_packet_made_room_is_filtered_for_too() {
+    let filter = [("ack_filter", word("aggressive"))];
+    let ack = |number| Sent {
+        number,
+        ..packet(2, 40)
+    };
+    let facts = |sent: &Sent| {
+        (sent.flow == 2).then(|| AckFacts {
+            acked: sent.number,
+            is_pure: true,
+            ..AckFacts::default()
+        })
+    };
+    for (victim, limit_bytes, joins) in [
+        (Victim::Front, None, true),
+        // larger than the limit: nothing can make room for it
+        (Victim::Front, Some(39), false),
+        (Victim::Tail, None, true),
+    ] {
+        let mut link = Link::new(&filter, 5);
+        for _ in 0..4 {
+            link.arrive(packet(1, 1500));
+        }
+        link.arrive(ack(1));
+        assert_eq!(link.queue.needless_ack(facts), None);
+        let policy = BufferPolicy {
+            limit: 5,
+            limit_bytes,
+            victim,
+            ecn: false,
+        };
+        let cake = configured(&filter).unwrap();
+        link.queue.retune(
+            link.now_ns,
+            (policy, Some(&cake)),
+            |_, _| true,
+            |_| unreachable!(),
+            &mut || unreachable!(),
+        );
+        link.arrive(ack(2));
+        let found = link.queue.needless_ack(facts);
+        assert_eq!(found.is_some(), joins, "{victim:?}, {limit_bytes:?}");
+        if let Some(place) = found {
+            let mut lost = Vec::new();
+            let mut observer = |sent, _| lost.push(sent);
+            link.queue.remove_ack(link.now_ns, place, &mut observer);
+            assert_eq!(lost, [ack(1)]);
         }
     }
 }
