@@ -158,16 +158,16 @@ class Comparison:
             notes.append(f"Not finished: {', '.join(missing)}.")
         return notes
 
-    def how_to_go_on(self) -> str:
-        """What the same command does after Ctrl-C, a sentence."""
+    def how_to_go_on(self, again: str = "command") -> str:
+        """What the same command, or else the same call, does after Ctrl-C, a sentence."""
         # runs with real packets or Python AQMs are not kept, and none is where the disk is full
         finished = [record for record in self.records if not record.interrupted]
         kept = [record for record in finished if store.has(record.identity)]
         if not finished:
             return "Unfinished disciplines are not kept."
         if not kept:
-            return "None is kept: the same command runs all again."
-        return f"Finished and kept: {', '.join(names(kept))}; the same command runs the others."
+            return f"None is kept: the same {again} runs all again."
+        return f"Finished and kept: {', '.join(names(kept))}; the same {again} runs the others."
 
 
 def _tasks(
@@ -239,7 +239,7 @@ def compare(
     """
     found = until_interrupted(scenario, world=world, threads=threads, watch=watch, fresh=fresh)
     if found.interrupted:
-        raise InterruptError(f"interrupted. {found.how_to_go_on()}")
+        raise InterruptError(f"interrupted. {found.how_to_go_on('call')}")
     return found
 
 

@@ -392,7 +392,7 @@ def test_ctrl_c_between_disciplines_keeps_the_finished_ones(folder, monkeypatch,
     with pytest.raises(InterruptError) as error:
         compare("scenario.toml")
     assert str(error.value) == (
-        "interrupted. Finished and kept: drop_tail; the same command runs the others."
+        "interrupted. Finished and kept: drop_tail; the same call runs the others."
     )
 
 

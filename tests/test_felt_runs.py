@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 
 import sluicegate as sg
@@ -142,6 +143,13 @@ def test_harm_is_taken_replication_by_replication():
     )
     with pytest.raises(SluiceError, match=r"load\.goodput_bps has no value in the record of"):
         network.harm(alone, beside, "load.goodput_bps")
+    # replications without a value are left out
+    values = pairs[0].to_numpy().copy()
+    values[0] = np.nan
+    column = pl.Series("call.one_way_delay_p99", values)
+    part = replace(alone, replications=alone.replications.with_columns(column))
+    found = network.harm(part, beside, "call.one_way_delay_p99")
+    assert found.value == pytest.approx(((pairs[1] - pairs[0]) / pairs[1])[1:].mean())
     fewer = network.simulate(base.replace(flows=[call], replications=2))
     with pytest.raises(SluiceError, match="2 and 3 replications"):
         network.harm(fewer, beside, "call.goodput_bps")

@@ -26,8 +26,9 @@ _MEASURES = (("goodput_bps", "goodput", True), ("queueing_delay", "delay", False
 CAPTION = (
     "How much worse a flow of NewReno fares beside others than alone (5.1.1): 0 is not at all, 1 "
     "is as much as can be, below 0 it fares better (Ware et al. 2019). Of a goodput x alone and y "
-    "beside the other it is (x - y) / x, of a delay (y - x) / y. What does no more harm than "
-    "another flow of the same kind may be deployed beside it, as they propose."
+    "beside the other it is (x - y) / x, of a delay (y - x) / y; a replication without one of the "
+    "two is left out. What does no more harm than another flow of the same kind may be deployed "
+    "beside it, as they propose."
 )
 
 

@@ -38,6 +38,13 @@ NEEDS = {
     "gaming": Need({95: (0.05, 0.1)}, (0.005, 0.01)),
     "backup": Need({95: (0.1, 0.15)}, (0.001, 0.01)),
 }
+_WORDS = {
+    "web": "web browsing",
+    "streaming": "video streaming",
+    "conferencing": "video conferencing",
+    "gaming": "gaming",
+    "backup": "a backup",
+}
 
 
 def quality_of_outcome(
@@ -96,9 +103,9 @@ def _definition(name: str, need: Need) -> Definition[EndCounts]:
         f"QoO, {name}",
         INDEX,
         r"100 \min_i \, \max(0, \min(1, (u_i - x_i) / (u_i - o_i)))",
-        f"quality of outcome ({DRAFT}) were it {name}: from 100, where that works as well as it "
-        f"can, to 0, where it does not; these ends are {told}, and {best} and {worst} % of packets "
-        "sent again",
+        f"quality of outcome ({DRAFT}): how well {_WORDS[name]} would work with the round trips "
+        "and losses of this class: 100 = as well as it can, 0 = not at all; these ends are "
+        f"{told}, and {best} and {worst} % of packets sent again",
         of,
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure, student
 from sluicegate.measures.harm import harm as harm_of
@@ -19,7 +21,8 @@ def harm(alone: NetworkRecord, beside: NetworkRecord, measure: str) -> Measure |
 
     Returns:
         0 for no harm, 1 for the greatest, negative where it fares better: the mean over the
-        replications with its interval. None where there is nothing to divide by.
+        replications with its interval. A replication without a value, or with nothing to divide
+        by, is left out; None if all are.
 
     Raises:
         SluiceError: If a record does not have the measure, or the numbers of replications differ.
@@ -27,7 +30,7 @@ def harm(alone: NetworkRecord, beside: NetworkRecord, measure: str) -> Measure |
     for record in (alone, beside):
         if measure not in record.replications.columns:
             raise SluiceError(f"harm: {measure} has no value in the record of {record.discipline}")
-    rows = [record.replications[measure].to_list() for record in (alone, beside)]
+    rows = [record.values(measure) for record in (alone, beside)]
     if len(rows[0]) != len(rows[1]):
         raise SluiceError(
             f"harm: the records have {len(rows[0])} and {len(rows[1])} replications; "
@@ -35,5 +38,5 @@ def harm(alone: NetworkRecord, beside: NetworkRecord, measure: str) -> Measure |
         )
     more = more_is_better(measure)
     found = [harm_of(*pair, more_is_better=more) for pair in zip(*rows, strict=True)]
-    known = [each for each in found if each is not None]
-    return student(known) if len(known) == len(found) else None
+    known = [each for each in found if each is not None and isfinite(each)]
+    return student(known) if known else None
