@@ -26,10 +26,12 @@ from sluicegate.lab.testbed import INSIDE, LabTestbed
 from sluicegate.report.tables import record_rows
 from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed import changes as testbed_changes
+from sluicegate.testbed import wire as testbed_wire
 from sluicegate.testbed.changes import Changes
 from sluicegate.testbed.check import missing, namespace_needs
 from sluicegate.testbed.here import missing_here
 from sluicegate.testbed.job import Change, Seen
+from sluicegate.testbed.loop import Loop
 from sluicegate.testbed.packets import PACKET
 from sluicegate.testbed.qdiscs import _Sampler
 from sluicegate.testbed.run import entrance
@@ -38,7 +40,7 @@ from sluicegate.worlds.kernel.measure import _known
 from sluicegate.worlds.kernel.own import own
 from sluicegate.worlds.kernel.plan import Layer, lab_plan
 from sluicegate.worlds.kernel.refusals import _of_links
-from sluicegate.worlds.kernel.seen import LinkSeen, reasons_of
+from sluicegate.worlds.kernel.seen import LinkSeen, WireSeen, reasons_of
 from sluicegate.worlds.kernel.wire import wire_to
 from sluicegate.worlds.network import simulate
 from sluicegate.worlds.real.varying import LINKS, rates
@@ -156,6 +158,38 @@ def test_a_change_that_was_due_and_not_made_is_told(tmp_path, monkeypatch):
     follow(errno.ENOBUFS)
     with pytest.raises(SluiceError, match="of 3 changes of links that were due, 0 were made"):
         follow(errno.ENETDOWN)
+
+
+@pytest.mark.parametrize(
+    ("came", "row"),
+    [
+        ([7, 7], (7, 1, 0)),
+        # packets come during the first look, and during the second
+        ([7, 8, 9, 9], (9, 3, 0)),
+        # packets always come
+        (range(7, 20), (12, 5, 0)),
+    ],
+)
+def test_a_look_at_a_wire_is_of_one_instant(came, row, tmp_path, monkeypatch):
+    stand_in = tmp_path / "tc"
+    stand_in.write_text(
+        "#!/bin/sh\nk=0\nwhile read line; do k=$((k + 1)); "
+        """echo "[{\\"packets\\": $k, \\"qlen\\": 0}]"; done\n"""
+    )
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    counts = iter(came)
+    monkeypatch.setattr(testbed_wire, "_came", lambda: next(counts))
+    looks = testbed_wire.WireLooks(Loop(), 1, 0)
+    assert looks.rows().tolist() == [list(row)]
+
+
+def test_no_wire_loses_less_than_nothing():
+    looks = np.array([[10, 7, 1], [20, 18, 1], [40, 36, 1]])
+    host = SimpleNamespace(received=SimpleNamespace(wire=looks))
+    seen = WireSeen(SimpleNamespace(hosts=[host], start_ns=0), 0, 10)
+    assert seen.wire(0, 10) == (10, 0, 0)
+    assert seen.wire(10, 20) == (20, 2, 0)
 
 
 @pytest.mark.parametrize("late_ms", [0, 3, 6])

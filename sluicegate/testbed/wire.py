@@ -21,6 +21,8 @@ from sluicegate.testbed.loop import Loop
 
 _WIRE = "wire"
 _LIMIT_PACKETS = 1_000_000
+# of a look during which packets come
+_MOST_TRIES = 5
 
 
 def lay_wire(wire: Wire, laid: Sequence[str]) -> None:
@@ -61,18 +63,32 @@ class WireLooks:
             self._loop.at(start_ns + since_ns, self._look)
 
     def _look(self) -> None:
+        """One at which all three are of the same instant: no packet came meanwhile.
+
+        If packets come all the time, those of the last try count as lost until the next look.
+        """
+        came = _came()
+        for _ in range(_MOST_TRIES):
+            left, on_it = self._ask()
+            before, came = came, _came()
+            if came == before:
+                break
+        self._rows.append((came, left, on_it))
+
+    def _ask(self) -> tuple[int, int]:
+        """How many have left, and are on it."""
         assert self._tc.stdin is not None
         assert self._tc.stdout is not None
         self._tc.stdin.write(f"qdisc show dev {_WIRE}\n".encode())
         self._tc.stdin.flush()
         (netem,) = json.loads(self._tc.stdout.readline())
-        self._rows.append((_came(), netem["packets"], netem["qlen"]))
+        return netem["packets"], netem["qlen"]
 
     def rows(self) -> NDArray[np.int64]:
         """All looks, and a last one; as `Received.wire`."""
         self._look()
         self._tc.kill()
-        self._tc.wait()
+        self._tc.communicate()
         # a busy machine may have come to the end before the last of them was due
         missing = len(self._times_ns) - len(self._rows)
         return np.array([*self._rows, *self._rows[-1:] * missing], dtype=np.int64)

@@ -179,7 +179,8 @@ class WireSeen:
         first = (since_ns - self._start_ns) // self._sample_ns
         last = -(-(until_ns - self._start_ns) // self._sample_ns)
         came, left, on_it = np.diff(self._looks[[first, last]], axis=0)[0].tolist()
-        return came, came - left - on_it, 0
+        # where packets come all the time, a few may have come during the first look
+        return came, max(0, came - left - on_it), 0
 
 
 def _discipline(qdiscs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
