@@ -2,7 +2,7 @@
 
 use crate::common::{MS, SECOND, datagrams, link, plan, port, run, tcp, topology};
 use proptest::prelude::*;
-use sluice_aqm::{Configured, Value, Verdict, find};
+use sluice_aqm::{Configured, Value, Verdict, Victim, coupled, find};
 use sluice_network::{
     Distribution, Group, Link, Size, Source, TcpKind, Topology, TrafficClass, Web,
 };
@@ -183,4 +183,27 @@ fn users_get_every_object_whole_whatever_is_lost_or_marked() {
             }
         }
     }
+}
+
+/// Datagrams keep the buffer full: a packet of theirs makes room for an ACK, and an older ACK goes.
+#[test]
+fn acks_that_join_a_full_buffer_are_filtered() {
+    let cake = coupled().iter().find(|class| class.name == "cake").unwrap();
+    let filter = [("ack_filter".to_owned(), Value::Word("aggressive".into()))];
+    let mut back = link(1, 0, 200_000, MS);
+    back.port = Some(port("drop_tail", 10));
+    let port = back.port.as_mut().unwrap();
+    port.discipline.victim = Victim::Front;
+    port.scheduler = Some(Configured::new(cake, &filter).unwrap());
+    let network = topology(2, vec![link(0, 1, 20_000_000, MS), back]);
+    let groups = vec![
+        tcp(0, 1, 1, u32::MAX),
+        datagrams(1, 0, 1, Distribution::Constant(MS), 10 * SECOND),
+    ];
+    let run = run(&plan(network, groups, 10 * SECOND));
+    let period = &run.periods[0];
+    let lost = |why| period.ports[0].verdicts[why as usize];
+    // ACKs take each other's room, so no more than the datagrams find none
+    assert!(lost(Verdict::DropOverflow) < period.counts.datagrams_sent);
+    assert!(lost(Verdict::DropForced) > 20_000);
 }
