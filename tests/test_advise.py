@@ -59,7 +59,7 @@ def test_round_trips(text, ends):
     ("words", "message"),
     [
         (["--rtt", "1ms", "--flows", "1"], "give --rate, the rate of the slow link, or --upload,"),
-        (["--rate", "1M", "--upload", "1M"], "or --upload, --download or both of these"),
+        (["--rate", "1M", "--upload", "1M"], "give --rate or --upload, not both: --rate is of a"),
         (["--rate", "1M"], "give --rtt and --flows"),
         (["--rate", "fast", "--rtt", "1ms", "--flows", "1"], "--rate: 'fast' must be a rate"),
         (["--rate", "1M", "--rtt", "20", "--flows", "1"], "--rtt: '20' must be round trips"),

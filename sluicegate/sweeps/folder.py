@@ -168,6 +168,7 @@ class Folder:
 
         Where runs are missing there, only a value that is not here is surely another one.
         """
+        finished = False
         with suppress(SluiceError):
             finished = len(self.done()) == self.about()["runs"]
         for path, here in varied.items():
