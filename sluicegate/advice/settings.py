@@ -153,7 +153,7 @@ def _mtu(link: Question) -> int:
 
 
 def _pi2(link: Question, target_s: float, _second: float) -> Params:
-    """RFC 9332, appendix A.1: gains for the longest round trip, Hz, in steps of 1/256 as in Linux."""
+    """RFC 9332, appendix A.1: gains for the longest round trip, Hz, in steps of 1/256 (Linux)."""
     longest_s = link.longest_s
     update_s = min(target_s, longest_s / 3)
     gains = {"alpha": 0.1 * update_s / longest_s**2, "beta": 0.3 / longest_s}
