@@ -95,8 +95,8 @@ def _imports(tree: ast.AST) -> Iterator[str]:
         match node:
             case ast.If(test=ast.Name(id="TYPE_CHECKING")):
                 continue
-            # how a notebook shows it is no part of a result
-            case ast.FunctionDef(name="_repr_html_"):
+            # how it is shown is no part of a result
+            case ast.FunctionDef(name="_repr_html_" | "__str__"):
                 continue
             case ast.ImportFrom(module=str(module)) if module.split(".")[0] == _PACKAGE.name:
                 # a name may be a module of its own
