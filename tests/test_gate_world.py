@@ -170,10 +170,14 @@ def test_a_rate_that_varies_is_that_of_the_run_and_not_of_the_daemon():
 
 @needs_gate
 def test_a_trace_and_wires_are_those_of_the_run(tmp_path):
-    """For a second of each two, a packet of 1500 bytes each 2 ms; each way its own wire."""
+    """For a second of each two, a packet of 1500 bytes each 2 ms; each way its own wire.
+
+    With random gaps: if they were constant, the time from an arrival to the next chance to send, in
+    which the link is busy, would follow from the phase between both, which the gate has by chance.
+    """
     trace = tmp_path / "on.trace"
     trace.write_text("".join(f"{ms}\n" for ms in [*range(2, 1001, 2), 2000]))
-    sent = {**POISSON, "rate_bps": 3e6, "gaps": "constant", "packet_bytes": 1500}
+    sent = {**POISSON, "rate_bps": 3e6, "packet_bytes": 1500}
     lossy = {"loss": {"kind": "bernoulli", "probability": 0.2}}
     late = {"jitter": {"kind": "uniform", "least_s": 0.0, "greatest_s": 0.02}, "reorder": True}
     links = {
