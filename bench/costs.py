@@ -4,11 +4,13 @@
 
 The calls of aqm/vectors/ are repeated by replay.c, compiled with `cc -O2`, and valgrind's callgrind
 counts what the functions of the AQM take: arrivals, departures and occupancy over the packets that
-arrived, and ticks by themselves. It takes about a minute.
+arrived, and ticks by themselves. It takes about a minute. Each count is kept with a hash of the
+header that it is of, so that a test finds those that have aged.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import subprocess
@@ -34,6 +36,16 @@ def count(program: Path, vectors: Path, functions: tuple[str, ...]) -> int:
     return int(found[1])
 
 
+def version(name: str) -> str:
+    """A hash of an AQM's header and of those that it includes, without comments and spaces."""
+    files, texts = [f"{name}.h"], []
+    for file in files:
+        text = (ROOT / "aqm" / file).read_text()
+        files += [each for each in re.findall(r'#include "(.*?)"', text) if each not in files]
+        texts.append(re.sub(r"/\*.*?\*/|\s+", "", text, flags=re.DOTALL))
+    return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]
+
+
 def costs(name: str, folder: Path) -> dict[str, Any]:
     """Of an AQM: instructions per packet, and per tick where it has them."""
     vectors, program = VECTORS / f"{name}.txt", folder / name
@@ -42,7 +54,10 @@ def costs(name: str, folder: Path) -> dict[str, Any]:
     subprocess.run(["cc", *flags, source, "-o", program], check=True)
     lines = [line.split() for line in vectors.read_text().splitlines()]
     arrivals, ticks = (sum(words[0] == each for words in lines) for each in ("arrive", "tick"))
-    found: dict[str, Any] = {"per_packet": round(count(program, vectors, OF_PACKETS) / arrivals)}
+    found: dict[str, Any] = {
+        "header": version(name),
+        "per_packet": round(count(program, vectors, OF_PACKETS) / arrivals),
+    }
     if ticks:
         found["per_tick"] = round(count(program, vectors, OF_TICKS) / ticks)
     return found

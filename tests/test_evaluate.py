@@ -1,8 +1,6 @@
 """`sluice evaluate`: the scenarios of RFC 7928, what is read of them, verdicts."""
 
-import json
 from dataclasses import replace
-from importlib import resources
 
 import numpy as np
 import polars as pl
@@ -13,7 +11,6 @@ from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.evaluate import PROFILES, evaluate
 from sluicegate.evaluate.case import FORWARD, SECOND_HOP, Case, Fitted
 from sluicegate.evaluate.cases import CASES
-from sluicegate.evaluate.control import COST_HEADER, TUNED, control_rows, cost_rows
 from sluicegate.evaluate.harms import harm_rows, harms
 from sluicegate.evaluate.page import evaluation_page
 from sluicegate.evaluate.plan import EvaluationFolder, Plan
@@ -596,38 +593,6 @@ def test_tables_have_every_measure(sixth):
     verdicts = found.verdicts(["drop_tail"])
     assert set(verdicts["verdict"]) <= {"better", "worse", "no difference", "unknown"}
     assert verdicts.height == 4
-
-
-def test_costs_and_control(tmp_path):
-    given = ["pie", "codel", "ared", sg.Discipline(aqm="dualpi2", label="dualpi2", ecn=True)]
-    found = evaluate(given, tmp_path, profile=BRIEF, sections=["5.3"], replications=2, workers=1)
-    cost = {row[0]: dict(zip(COST_HEADER, row, strict=True)) for row in cost_rows(found)}
-    assert cost["codel"]["timer"] == "none"
-    assert cost["codel"]["instructions per tick"] == "none"
-    assert cost["pie"]["timer"] == "yes"
-    # a coupled discipline was not counted
-    assert cost["dualpi2"]["instructions per packet"] == "n/a"
-    assert (
-        int(cost["drop_tail"]["instructions per packet"])
-        < int(cost["codel"]["instructions per packet"])
-        < int(cost["ared"]["instructions per packet"])
-        < 1000
-    )
-    control = {(row[0], row[1]): row[2:] for row in control_rows(found)}
-    value, range_, _, who = control["ared", "max_p"]
-    assert (value, range_, who) == ("0.1", "1e-06 to 1", "itself")
-    assert control["pie", "target"][0] == "0.015 s"
-    assert control["pie", "target"][3] == "operator"
-    # a parameter without an effect is not there
-    assert ("pie", "dq_threshold") in control
-    assert ("codel", "mtu_bytes") not in control
-    # what tunes itself is a parameter of its AQM; each AQM without queues of its own is counted
-    table = sg.aqms()
-    for name, params in TUNED.items():
-        assert set(params) <= {each.name for each in table[name].params}
-    single = {name for name, each in table.items() if not each.coupled}
-    folder = resources.files("sluicegate.evaluate")
-    assert set(json.loads((folder / "costs.json").read_text())) == single
 
 
 def test_pages_have_verdicts_and_pictures(tmp_path):

@@ -6,13 +6,11 @@ and beside something else.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sluicegate.estimate import Measure, student
+from sluicegate.estimate import Measure
 from sluicegate.evaluate.case import Case
 from sluicegate.evaluate.evaluation import Evaluation
-from sluicegate.measures.harm import harm
+from sluicegate.measures.harm import mean_harm
+from sluicegate.measures.names import more_is_better
 from sluicegate.report.text import measure_text
 
 _ALONE = ("5-1-1", "bulk")
@@ -22,7 +20,7 @@ _BESIDE = (
     ("5-4", "bulk", "LEDBAT (5.4)"),
     ("5-3-beside", "bulk", "datagrams (5.3)"),
 )
-_MEASURES = (("goodput_bps", "goodput", True), ("queueing_delay", "delay", False))
+_MEASURES = (("goodput_bps", "goodput"), ("queueing_delay", "delay"))
 CAPTION = (
     "How much worse a flow of NewReno fares beside others than alone (5.1.1): 0 is not at all, 1 "
     "is as much as can be, below 0 it fares better (Ware et al. 2019). Of a goodput x alone and y "
@@ -37,11 +35,7 @@ def harms(found: Evaluation, name: str, case: Case, class_: str, measure: str) -
     (alone,) = [each for each in found.plan.cases if each.name == _ALONE[0]]
     solo = found.values(alone, name, f"{_ALONE[1]}.{measure}")
     beside = found.values(case, name, f"{class_}.{measure}")
-    more = {each: better for each, _, better in _MEASURES}[measure]
-    rows = [harm(*pair, more_is_better=more) for pair in zip(solo, beside, strict=True)]
-    values: NDArray[np.float64] = np.array([np.nan if each is None else each for each in rows])
-    known = values[np.isfinite(values)]
-    return student(known) if len(known) else None
+    return mean_harm(solo, beside, more_is_better=more_is_better(measure))
 
 
 def harm_rows(found: Evaluation) -> tuple[list[str], list[list[str]]]:
@@ -49,13 +43,13 @@ def harm_rows(found: Evaluation) -> tuple[list[str], list[list[str]]]:
     cases = {case.name: case for case in found.plan.cases}
     there = [each for each in _BESIDE if each[0] in cases] if _ALONE[0] in cases else []
     header = ["discipline"]
-    header += [f"{said} by {words}" for _, _, words in there for _, said, _ in _MEASURES]
+    header += [f"{said} by {words}" for _, _, words in there for _, said in _MEASURES]
     rows = []
     for name in found.plan.names:
         cells = [
             harms(found, name, cases[case], class_, measure)
             for case, class_, _ in there
-            for measure, _, _ in _MEASURES
+            for measure, _ in _MEASURES
         ]
         if any(cell is not None for cell in cells):
             texts = ["n/a" if cell is None else measure_text(cell, 3) for cell in cells]

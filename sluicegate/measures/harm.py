@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from math import isfinite
+
+from sluicegate.estimate import Measure, student
+
 
 def harm(alone: float, beside: float, *, more_is_better: bool) -> float | None:
     """How much worse it fares beside another than alone.
@@ -17,3 +22,16 @@ def harm(alone: float, beside: float, *, more_is_better: bool) -> float | None:
     """
     above, below = (alone - beside, alone) if more_is_better else (beside - alone, beside)
     return above / below if below else None
+
+
+def mean_harm(
+    alone: Iterable[float], beside: Iterable[float], *, more_is_better: bool
+) -> Measure | None:
+    """The mean of the harm in as many replications, with its interval; as `harm`.
+
+    A replication without a value, or with nothing to divide by, is left out; None if all are.
+    """
+    pairs = zip(alone, beside, strict=True)
+    found = [harm(*pair, more_is_better=more_is_better) for pair in pairs]
+    known = [each for each in found if each is not None and isfinite(each)]
+    return student(known) if known else None

@@ -39,9 +39,10 @@ class Changes:
         assert self._tc.stdin is not None
         assert self._tc.stdout is not None
         for change in self._changes:
-            early_ns = self._start_ns + change.at_ns - time.monotonic_ns()
+            due_ns = self._start_ns + change.at_ns
+            ended = self._ended.wait((due_ns - time.monotonic_ns()) / _NS_PER_S)
             # what is due is made, even if the end has come meanwhile
-            if early_ns > 0 and self._ended.wait(early_ns / _NS_PER_S):
+            if ended and time.monotonic_ns() < due_ns:
                 return
             # the answer to a question says that the lines before it are done
             lines = [*change.lines, f"qdisc show dev {change.link}"]

@@ -13,7 +13,7 @@ from pathlib import Path
 from sluicegate.errors import SluiceError
 from sluicegate.testbed.command import NEAR, command
 from sluicegate.testbed.job import HostJob, address, gateway
-from sluicegate.testbed.wire import lay_wire
+from sluicegate.testbed.wire import add_wire
 
 # one packet at a time: else TCP hands the link up to 64 kB as one packet
 _LINK = "mtu {mtu} gso_max_segs 1"
@@ -61,7 +61,7 @@ def take_addresses(job: HostJob) -> None:
     if job.qdiscs:
         command("tc", "-batch", "-", text="\n".join(job.qdiscs))
     if job.wire is not None:
-        lay_wire(job.wire, job.qdiscs)
+        add_wire(job.wire, job.qdiscs)
 
 
 def _ask_for_ecn(ecn: int) -> None:

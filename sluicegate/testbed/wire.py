@@ -25,8 +25,8 @@ _LIMIT_PACKETS = 1_000_000
 _MOST_TRIES = 5
 
 
-def lay_wire(wire: Wire, laid: Sequence[str]) -> None:
-    """Lay a wire in this namespace, after other lines for `tc`.
+def add_wire(wire: Wire, before: Sequence[str]) -> None:
+    """Add a wire in this namespace, after other lines for `tc`.
 
     Raises:
         SluiceError: If a command fails, with what it said.
@@ -39,7 +39,7 @@ def lay_wire(wire: Wire, laid: Sequence[str]) -> None:
     entrance = f"qdisc add dev {NEAR} clsact"
     lines = [
         f"qdisc add dev {_WIRE} root netem limit {_LIMIT_PACKETS} {wire.netem}",
-        *([] if entrance in laid else [entrance]),
+        *([] if entrance in before else [entrance]),
         f"filter add dev {NEAR} ingress matchall {wire.police} "
         f"action mirred egress redirect dev {_WIRE}",
     ]

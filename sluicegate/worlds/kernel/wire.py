@@ -103,6 +103,6 @@ def _quantiles_ns(time: _Time, parts: NDArray[np.float64]) -> NDArray[np.float64
 def modules_of_wires(scenario: NetworkScenario) -> list[str]:
     """Modules of the kernel that its wires need."""
     wires = [wire_to(scenario, side) for side in LINKS]
-    laid = [wire for wire in wires if wire is not None]
-    police = ["act_police"] if any(wire.police for wire in laid) else []
-    return ["ifb", "sch_ingress", "cls_matchall", "act_mirred", *police] if laid else []
+    there = [wire for wire in wires if wire is not None]
+    police = ["act_police"] if any(wire.police for wire in there) else []
+    return ["ifb", "sch_ingress", "cls_matchall", "act_mirred", *police] if there else []

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from math import isfinite
-
 from sluicegate.errors import SluiceError
-from sluicegate.estimate import Measure, student
-from sluicegate.measures.harm import harm as harm_of
+from sluicegate.estimate import Measure
+from sluicegate.measures.harm import mean_harm
 from sluicegate.measures.names import more_is_better
 from sluicegate.worlds.network.record import NetworkRecord
 
@@ -36,7 +34,4 @@ def harm(alone: NetworkRecord, beside: NetworkRecord, measure: str) -> Measure |
             f"harm: the records have {len(rows[0])} and {len(rows[1])} replications; "
             "it is taken replication by replication, so they must be as many"
         )
-    more = more_is_better(measure)
-    found = [harm_of(*pair, more_is_better=more) for pair in zip(*rows, strict=True)]
-    known = [each for each in found if each is not None and isfinite(each)]
-    return student(known) if known else None
+    return mean_harm(*rows, more_is_better=more_is_better(measure))

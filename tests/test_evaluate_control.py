@@ -1,0 +1,53 @@
+"""Sections 11 and 12 of RFC 7928 on the page of an evaluation: what an AQM costs, who sets what."""
+
+import importlib.util
+import json
+from importlib import resources
+from pathlib import Path
+
+from test_evaluate import BRIEF
+
+import sluicegate as sg
+from sluicegate.evaluate import evaluate
+from sluicegate.evaluate.control import COST_HEADER, TUNED, control_rows, cost_rows
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_costs_and_control(tmp_path):
+    given = ["pie", "codel", "ared", sg.Discipline(aqm="dualpi2", label="dualpi2", ecn=True)]
+    found = evaluate(given, tmp_path, profile=BRIEF, sections=["5.3"], replications=2, workers=1)
+    cost = {row[0]: dict(zip(COST_HEADER, row, strict=True)) for row in cost_rows(found)}
+    assert cost["codel"]["timer"] == "none"
+    assert cost["codel"]["instructions per tick"] == "none"
+    assert cost["pie"]["timer"] == "yes"
+    # a coupled discipline was not counted
+    assert cost["dualpi2"]["instructions per packet"] == "n/a"
+    assert (
+        int(cost["drop_tail"]["instructions per packet"])
+        < int(cost["codel"]["instructions per packet"])
+        < int(cost["ared"]["instructions per packet"])
+        < 1000
+    )
+    control = {(row[0], row[1]): row[2:] for row in control_rows(found)}
+    value, range_, _, who = control["ared", "max_p"]
+    assert (value, range_, who) == ("0.1", "1e-06 to 1", "itself")
+    assert control["pie", "target"][0] == "0.015 s"
+    assert control["pie", "target"][3] == "operator"
+    # a parameter without an effect is not there
+    assert ("pie", "dq_threshold") in control
+    assert ("codel", "mtu_bytes") not in control
+    # what tunes itself is a parameter of its AQM; each AQM without queues of its own is counted
+    table = sg.aqms()
+    for name, params in TUNED.items():
+        assert set(params) <= {each.name for each in table[name].params}
+    single = {name for name, each in table.items() if not each.coupled}
+    folder = resources.files("sluicegate.evaluate")
+    counted = json.loads((folder / "costs.json").read_text())
+    # of the headers as they are: else bench/costs.py counts again
+    spec = importlib.util.spec_from_file_location("costs", ROOT / "bench" / "costs.py")
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    assert {name: each["header"] for name, each in counted.items()} == {
+        name: bench.version(name) for name in single
+    }
