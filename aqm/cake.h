@@ -22,7 +22,10 @@
  *   to the tin's next quantum, which has the same mean.
  * - What limits the buffer is the scenario's, in packets or bytes; Linux counts the memory of packets.
  * - The hash of a flow has no salt, as in Linux; but it is the world's hash, not the kernel's.
- * - A packet that finds the buffer full loses one before its ACKs are filtered, not after.
+ * - A packet that finds the buffer full loses one before its ACKs are filtered, not after: where a
+ *   filtered ACK would have made room, one more is lost. That matters in very small buffers.
+ * - No ACK here has what Linux's filter spares besides: a SACK block of a duplicate (RFC 2883), or
+ *   AccECN's option. With these Linux keeps more ACKs.
  * - Splitting of super-packets, autorate-ingress, wash, nat, fwmark, and filters are left out.
  */
 #ifndef SLUICEGATE_CAKE_H

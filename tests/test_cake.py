@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,6 +106,35 @@ def home(ack_filter: str) -> Any:
             }
         )
     )
+
+
+def test_a_trace_changes_nothing_where_the_ack_of_a_syn_is_sent_twice(tmp_path: Path) -> None:
+    """It is no ACK that a filter removes, nor one that removes others, as in Linux."""
+    one_way = {"queue": True, "both_ways": False, "delay_s": 0.02}
+    tcp = {"like": "linux", "packet_bytes": 1500, "initial_rto_s": 0.05}
+    given = network.NetworkScenario.parse(
+        {
+            "topology": {
+                "kind": "graph",
+                "links": [
+                    {"source": "home", "sink": "isp", "rate_bps": 64e3, **one_way},
+                    {"source": "isp", "sink": "home", "rate_bps": 10e6, **one_way},
+                ],
+            },
+            "links": {"isp -> home": {"discipline": {"aqm": "drop_tail", "ecn": False}}},
+            "flows": [{"kind": "tcp", "source": "isp", "sink": "home", "count": 60, "tcp": tcp}],
+            "queue": {"limit": 1000, "victim": "front", "ecn": True},
+            "disciplines": [
+                {"aqm": "cake", "params": {"rate_bps": 64e3, "ack_filter": "aggressive"}}
+            ],
+            "duration_s": 10.0,
+            "replications": 1,
+        }
+    )
+    plain = network.simulate(given, fresh=True)
+    traced = network.simulate(given, packets=tmp_path / "run.tr", fresh=True)
+    assert plain["forced_loss_ratio"].value > 0.01
+    assert plain.measures == traced.measures
 
 
 def test_the_ack_filter_leaves_an_upload_the_uplink() -> None:

@@ -215,6 +215,20 @@ def test_a_wire_becomes_netem_with_the_times_of_its_distribution():
     assert wire.police == "action police rate 2000000bit burst 9000 conform-exceed drop/pipe"
 
 
+def test_a_jitter_that_netem_would_cut_is_refused():
+    def told(**wire):
+        links = {"left -> right": {"wire": wire}}
+        return list(_of_links(scenario(links=links), "the laboratory", ours=True))
+
+    # the default shape, 3/2: of 16,000 packets one has mean / 3 * 16000^(2/3)
+    assert told(jitter={"kind": "pareto", "mean_s": 0.08}) == []
+    (why,) = told(jitter={"kind": "pareto", "mean_s": 0.1})
+    assert why.startswith('links."left -> right".wire.jitter: of 16,000 packets one has 21.2 s')
+    (why,) = told(bursts={"gap": {"kind": "exponential", "mean_s": 2.0}})
+    assert "wire.bursts.gap: of 16,000 packets one has 19.4 s" in why
+    assert "at most 17.2 s for Linux's netem" in why
+
+
 def own_links(**changes):
     """Each direction with a discipline, a rate and a wire of its own."""
     flows = [

@@ -215,7 +215,7 @@ impl Packet {
         })
     }
 
-    /// True if it opens a connection: a SYN, or, in a run with a trace, the ACK of a SYN.
+    /// True if it opens a connection: a SYN, or the ACK of a SYN.
     pub fn is_syn(&self) -> bool {
         self.has(SYN)
     }

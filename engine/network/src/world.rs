@@ -211,17 +211,14 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         let (network, route) = (&mut self.network, receiver.route);
         let mut answer = move |ack: Ack| {
             let sacks = &mut network.aside.sacks;
-            let mut reply = Packet::ack(
+            let reply = Packet::ack(
                 packet.flow,
                 kind.bytes_of(&ack),
                 &ack,
                 kind.traffic_class,
                 sacks,
             );
-            if T::ON {
-                reply = reply.with_syn(packet.is_syn());
-            }
-            network.send(now.ticks, route, reply);
+            network.send(now.ticks, route, reply.with_syn(packet.is_syn()));
         };
         receiver
             .endpoint

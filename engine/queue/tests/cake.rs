@@ -323,7 +323,7 @@ proptest! {
     }
 }
 
-/// As in Linux: the longest flow loses its head, and then the ACKs are filtered.
+/// The longest flow loses its head, and then the ACKs are filtered; Linux filters first.
 #[test]
 fn an_ack_for_which_another_packet_made_room_is_filtered_for_too() {
     let filter = [("ack_filter", word("aggressive"))];

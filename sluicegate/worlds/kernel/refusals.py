@@ -9,6 +9,7 @@ from sluicegate.lab import kernel
 from sluicegate.report.numbers import plain_number
 from sluicegate.scenario import Dumbbell, NetworkScenario
 from sluicegate.testbed.check import congestion_controls
+from sluicegate.worlds.kernel import wire
 from sluicegate.worlds.kernel.links import links
 from sluicegate.worlds.kernel.shaper import lent
 from sluicegate.worlds.real.refusals import PRAGUE, of_flows, of_topology
@@ -74,6 +75,7 @@ def _of_links(scenario: NetworkScenario, where: str, ours: bool) -> Iterator[str
         is_there = isinstance(scenario.topology, Dumbbell)
         if is_there and not shaped and (why := lent(scenario, side)):
             yield f'links."{name}".rate: {why}'
+        yield from wire.refused(scenario, side)
 
 
 def _of_speed(scenario: NetworkScenario, rate_bps: float) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ from sluicegate.worlds.real.varying import LINKS
 # steps of one: from -32767 on, where 8192 are one unit of the jitter (net/sched/sch_netem.c:
 # NETEM_DIST_SCALE)
 _ENTRIES, _STEPS, _SCALE = 8000, 32_767, 8192
+# the kernel cuts a longer jitter to this (get_slot, netem_change: INT_MAX)
+_MOST_UNIT_NS = 2**31 - 1
 # packets do not overtake each other where netem has a rate: each leaves after the one before
 # (netem_enqueue); this one takes a tenth of a microsecond
 _IN_ORDER = "rate 100gbit"
@@ -70,8 +73,36 @@ def _percent(probability: float) -> str:
     return f"{100 * probability:.9g}%"
 
 
+def refused(scenario: NetworkScenario, side: Side) -> Iterator[str]:
+    """What `netem` cannot do of the wire to a side: the field and the reason."""
+    own = scenario.links.get(LINKS[side])
+    if own is None or own.wire is None:
+        return
+    jitter, bursts = own.wire.jitter, own.wire.bursts
+    for field, time, share in (
+        ("jitter", jitter, own.wire.jitter_share),
+        ("bursts.gap", None if bursts is None else bursts.gap, 1.0),
+    ):
+        if time is None:
+            continue
+        half_ns, unit_ns, _ = _table(time, share)
+        if unit_ns > _MOST_UNIT_NS:
+            most_s = 2 * _MOST_UNIT_NS * _STEPS / _SCALE / _NS_PER_S
+            yield (
+                f'links."{LINKS[side]}".wire.{field}: of {2 * _ENTRIES:,} packets one has '
+                f"{2 * half_ns / _NS_PER_S:.3g} s, which must be at most {most_s:.3g} s for "
+                "Linux's netem (the worlds network and gate take any)"
+            )
+
+
 def _drawn(time: _Time, share: float) -> tuple[str, list[int]]:
-    """A time with a distribution, which a share of the packets has: its words, and the table.
+    """A time with a distribution, which a share of the packets has: its words, and the table."""
+    half_ns, unit_ns, table = _table(time, share)
+    return f"{half_ns / 1e3:.3f}us {unit_ns / 1e3:.3f}us", table.tolist()
+
+
+def _table(time: _Time, share: float) -> tuple[int, int, NDArray[np.int64]]:
+    """The mean of the least and the greatest time, the unit of the table, ns; and the table.
 
     The table has the quantiles in the middle of as many equal parts of the chance as it has
     entries, and so has no longer tail.
@@ -82,8 +113,7 @@ def _drawn(time: _Time, share: float) -> tuple[str, list[int]]:
     # netem adds a multiple of the jitter to the delay, and tc takes neither as 0
     half_ns = max(math.ceil(times_ns.max() / 2), 1)
     unit_ns = math.ceil(half_ns * _SCALE / _STEPS)
-    table = np.round((times_ns - half_ns) / unit_ns * _SCALE).astype(int)
-    return f"{half_ns / 1e3:.3f}us {unit_ns / 1e3:.3f}us", table.tolist()
+    return half_ns, unit_ns, np.round((times_ns - half_ns) / unit_ns * _SCALE).astype(np.int64)
 
 
 def _quantiles_ns(time: _Time, parts: NDArray[np.float64]) -> NDArray[np.float64]:
