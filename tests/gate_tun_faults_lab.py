@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -160,8 +161,38 @@ def unread_records() -> dict[str, Any]:
     return {"offered": 1000, **found}
 
 
+def little_memory() -> dict[str, Any]:
+    """A limit of the address space: 1 MB too small, then just enough for a full queue."""
+
+    def limited(mb: int) -> Callable[[], None]:
+        return lambda: resource.setrlimit(resource.RLIMIT_AS, (mb << 20, mb << 20))
+
+    queue = (*DROP_TAIL, "--rate", "1e6", "--limit", "20000")
+    words = [lab.SLUICED, "run", *TUN, *queue]
+
+    def refusal(mb: int) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            words, preexec_fn=limited(mb), capture_output=True, text=True, check=False
+        )
+
+    first = refusal(100)
+    needed = int(first.stderr.partition("must be ")[2].split()[0])
+    cable = Cable(*queue, preexec_fn=limited(needed))
+    # a receiver, so that nobody answers that there is none
+    receiver, near = lab.receiver(), lab.sender()
+    for number in range(22_000):
+        near.send(datagram(number, 1500))
+    # until it has read them all
+    look = ["ip", "-s", "-j", "link", "show", "near"]
+    while json.loads(subprocess.check_output(look))[0]["stats64"]["tx"]["packets"] < 22_000:
+        time.sleep(0.01)
+    receiver.close()
+    return {"exits": [first.returncode, refusal(needed - 1).returncode], "told": first.stderr,
+            **cable.end()}  # fmt: skip
+
+
 EXPERIMENTS: list[lab.Experiment] = [
-    stdout_full, stdout_gone, slow_clients, few_files, odd_scenarios, unread_records,
+    stdout_full, stdout_gone, slow_clients, few_files, odd_scenarios, unread_records, little_memory,
 ]  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Faults around a cable between two TUN devices: its packets cross, and nothing is left behind."""
 
 import json
+import re
 
 import gate_run
 import pytest
@@ -62,3 +63,16 @@ def test_records_that_nobody_reads_hold_up_neither_packets_nor_the_end():
     assert found["numbers"] == list(range(found["offered"]))
     assert found["exit"] == 2
     assert "--jsonl: the last records are left out: the file took none for 3 s" in found["said"]
+
+
+def test_too_little_memory_is_refused_and_just_enough_does_for_a_full_queue():
+    found = measured("little_memory")
+    assert found["exits"] == [2, 2]
+    assert re.fullmatch(
+        r"sluiced: the limit of the address space \(`ulimit -v`\) is 100 MB, which must be \d+ MB "
+        "or more for these queues; a smaller --limit needs less\n",
+        found["told"],
+    )
+    assert (found["exit"], found["said"]) == (0, "")
+    assert found["arrivals"] == 22_000
+    assert found["queue_max"] == 20_000

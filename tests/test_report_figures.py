@@ -6,8 +6,10 @@ import re
 import numpy as np
 import pytest
 from matplotlib import rc_context
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont
 from matplotlib.text import Text
 from pages import Never, comparison
@@ -78,6 +80,25 @@ def test_letters_are_taken_from_another_font_that_has_them(monkeypatch, tmp_path
         drawn = many(records)
         drawn.savefig(tmp_path / "figure.pdf")
         assert b"STIXGeneral" in (tmp_path / "figure.pdf").read_bytes()
+
+
+def test_a_label_is_drawn_from_right_to_left_where_its_letters_are():
+    """Its letters in the opposite order, with the sign that puts them from left to right."""
+
+    def drawn(text):
+        made = Figure(figsize=(3, 1))
+        made.text(0.1, 0.5, text)
+        canvas = FigureCanvasAgg(made)
+        canvas.draw()
+        return np.asarray(canvas.buffer_rgba())
+
+    label, reversed_ = "תור קצר", "\u202dרצק רות\u202c"
+    assert np.array_equal(drawn(label), drawn(reversed_))
+    assert not np.array_equal(drawn(label), drawn(label[::-1]))
+    records = comparison({"aqm": "red", "label": label}, {"aqm": "drop_tail"}).records
+    made = Page("Title")
+    made.figure(plots.overview_figure(records), "sojourn")
+    assert label in made.html()
 
 
 def test_letters_of_no_font_are_reported_once(monkeypatch, tmp_path):

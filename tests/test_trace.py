@@ -172,6 +172,20 @@ def test_the_command(small, tmp_path, capsys):
     assert "cannot read" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", ["--json", "--html"])
+def test_a_full_disk_is_an_error_and_leaves_no_half_file(option, small, small_disk, capsys):
+    disk, _ = small_disk
+    with (disk / "filler").open("wb", buffering=0) as filler:
+        filler.write(bytes(1 << 20))
+    path = disk / "trace"
+    assert main(["trace", str(small), option, str(path)]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert "No space left on device" in said
+    assert str(disk) in said
+    assert [file.name for file in disk.iterdir()] == ["filler"]
+
+
 def test_a_page_shows_the_heaviest_flows_and_a_file_all(tmp_path):
     """Three hundred flows of data, flow k with k packets, and one of ACKs."""
     path, page = tmp_path / "many.tr", tmp_path / "many.html"

@@ -21,7 +21,8 @@ use crate::{
     Failure,
     cli::{Address, LinkOptions, RunOptions, Timer},
     machine::{fence, privileges, service::Service, signals::signals},
-    memory, print,
+    memory::{self, Bound},
+    print,
     router::{data_plane::DataPlane, snapshot::NAMES},
     say,
     settings::{Settings, SettingsError},
@@ -44,8 +45,8 @@ pub(crate) struct Needs<'a> {
     pub folder: Option<&'a Path>,
     /// Reads the settings again.
     pub read: fn(&LinkOptions) -> Result<Settings, SettingsError>,
-    /// Describes the memory bound for some settings.
-    pub memory: &'a dyn Fn(&Settings) -> String,
+    /// Returns the memory bound for some settings.
+    pub memory: &'a dyn Fn(&Settings) -> Bound,
 }
 
 /// Routes packets until it is told to stop, with no more privileges than it needs.
@@ -55,6 +56,7 @@ pub(crate) fn route(
     (plane, shadows): (impl DataPlane, Option<Shadows>),
     needs: &Needs<'_>,
 ) -> Result<(), Failure> {
+    (needs.memory)(&settings).fits()?;
     let signals = signals()?;
     if options.timer != Timer::Sleep {
         privileges::run_in_real_time()?;
@@ -134,8 +136,8 @@ struct Daemon<'a, P> {
     /// True if they must be read once more, because they may have changed meanwhile.
     reload_again: bool,
     read: fn(&LinkOptions) -> Result<Settings, SettingsError>,
-    /// Describes the memory bound for some settings.
-    memory: &'a dyn Fn(&Settings) -> String,
+    /// Returns the memory bound for some settings.
+    memory: &'a dyn Fn(&Settings) -> Bound,
     telemetry: Telemetry,
     next_record_ns: u64,
     /// When it last decided whether to wait, ns; and the time that it has slept and may still spin,
@@ -322,8 +324,9 @@ impl<P: DataPlane> Daemon<'_, P> {
             Err(what) => what,
             Ok(settings) => {
                 let now_ns = self.now_ns();
-                let changed = match self.settings.can_become(&settings) {
-                    Err(what) => Err(what.to_owned()),
+                let may_become = self.settings.can_become(&settings).map_err(str::to_owned);
+                let changed = match may_become.and_then(|()| self.fits(&settings)) {
+                    Err(what) => Err(what),
                     Ok(()) => self.plane.change(now_ns, &settings)?,
                 };
                 match changed {
@@ -347,12 +350,19 @@ impl<P: DataPlane> Daemon<'_, P> {
         Ok(())
     }
 
+    /// Refuses settings for which there is too little memory.
+    fn fits(&self, settings: &Settings) -> Result<(), String> {
+        (self.memory)(settings).fits().map_err(|Failure(what)| what)
+    }
+
     /// Puts a link under the discipline that somebody chose on the live page. The next reload puts it
     /// under that of the scenario again.
     fn take_switch(&mut self) -> io::Result<()> {
         while let Some(switch) = self.switches.as_mut().and_then(Switches::take) {
             let name = NAMES[switch.link];
-            let changed = match self.settings.with(switch.link, switch.discipline) {
+            let settings = self.settings.with(switch.link, switch.discipline);
+            let fits = |settings| self.fits(&settings).map(|()| settings);
+            let changed = match settings.and_then(fits) {
                 Err(what) => Err(what),
                 Ok(settings) => {
                     let changed = self.plane.change(self.now_ns(), &settings)?;

@@ -16,7 +16,8 @@ use crate::{
     daemon::{Needs, announce, gone, route},
     in_kernel,
     machine::privileges,
-    memory, program,
+    memory::{self, Bound},
+    program,
     router::{Router, link::held},
     settings::Settings,
     shadow,
@@ -65,7 +66,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     route(options, settings, (router, shadows), &needs)
 }
 
-fn needs<'a>(capabilities: &'a [Capability], memory: &'a dyn Fn(&Settings) -> String) -> Needs<'a> {
+fn needs<'a>(capabilities: &'a [Capability], memory: &'a dyn Fn(&Settings) -> Bound) -> Needs<'a> {
     Needs {
         capabilities,
         folder: None,
