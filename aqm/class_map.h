@@ -73,4 +73,24 @@ static inline u32 class_map_find(const struct class_map *map, const struct aqm_v
 	return found;
 }
 
+/*
+ * The first or the last of the `strict` lanes, which come first, in which packets wait; AQM_NO_LANE if
+ * none does. A lane begins with a struct aqm_lane.
+ */
+static inline u32 class_map_strict(u32 strict, struct aqm_lanes *lanes, u32 is_first)
+{
+	const struct aqm_lane *lane;
+	u32 found = AQM_NO_LANE;
+
+	AQM_UP_TO(strict) {
+		lane = (const struct aqm_lane *)aqm_lane_at(lanes, (u32)turn);
+		if (lane && lane->packets) {
+			found = (u32)turn;
+			if (is_first)
+				break;
+		}
+	}
+	return found;
+}
+
 #endif

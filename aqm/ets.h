@@ -91,28 +91,11 @@ static inline void ets_joined(struct ets_state *state, const struct ets_config *
 		lane->credit_bytes = ets_quantum(config, number);
 }
 
-/* The first or the last strict lane in which packets wait; AQM_NO_LANE if none does. */
-static inline u32 ets_strict(const struct ets_config *config, struct aqm_lanes *lanes, u32 is_first)
-{
-	const struct active_lane *lane;
-	u32 found = AQM_NO_LANE;
-
-	AQM_UP_TO(config->strict) {
-		lane = active_lane_at(lanes, (u32)turn);
-		if (lane && lane->waits.packets) {
-			found = (u32)turn;
-			if (is_first)
-				break;
-		}
-	}
-	return found;
-}
-
 /* ets_qdisc_dequeue(). A lane that lost its packets in other ways is found here, and leaves. */
 static inline u32 ets_next(struct ets_state *state, const struct ets_config *config,
 			   struct aqm_lanes *lanes, u64 now_ns)
 {
-	u32 found = ets_strict(config, lanes, 1), number;
+	u32 found = class_map_strict(config->strict, lanes, 1), number;
 	struct active_lane *lane;
 
 	(void)now_ns;
@@ -166,7 +149,7 @@ static inline u32 ets_victim(const struct ets_state *state, const struct ets_con
 		if (lane && lane->waits.packets)
 			return found;
 	}
-	last = ets_strict(config, lanes, 0);
+	last = class_map_strict(config->strict, lanes, 0);
 	return last != AQM_NO_LANE && last > own ? last : own;
 }
 

@@ -90,9 +90,10 @@ def _of_scheduler(name: str) -> list[tuple[Figure, str]]:
         for label, (rate, size, dscp) in _GROUPS.items()
     ]
     scheduler: dict[str, Any] = {"aqm": "drop_tail", "scheduler": {"kind": name}}
-    if name in ("prio", "ets"):
+    by_classes = {param.name for param in schedulers()[name].params if param.when == "classes"}
+    if by_classes:
         scheduler["classes"] = _CLASSES
-    if name == "ets":
+    if "strict" in by_classes:
         # strict, then two that share three to one
         quanta = [{}, {"quantum_bytes": 4500}, {"quantum_bytes": 1500}]
         scheduler["classes"] = [a | b for a, b in zip(_CLASSES, quanta, strict=True)]

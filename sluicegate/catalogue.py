@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sluicegate.registry import schedulers
+
 FAMILIES = (
     "a full buffer, and nothing else",
     "RED and its kin: by an average queue",
@@ -168,5 +170,8 @@ ENTRIES: Mapping[str, Entry] = {
 
 
 def entry(name: str) -> Entry:
-    """What is known of an AQM or a scheduler; of one that is not of the package, little."""
-    return ENTRIES.get(name, Entry(_OWN))
+    """What is known of an AQM or a scheduler.
+
+    Of one that is not of the package, and of a scheduler without an entry, that is its family.
+    """
+    return ENTRIES.get(name, Entry(_SCHEDULER if name in schedulers() else _OWN))

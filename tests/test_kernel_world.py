@@ -458,7 +458,7 @@ def test_classes_of_service_and_cake_run_in_the_laboratory(tmp_path, monkeypatch
 
 @needs_compiler
 def test_only_classes_of_service_have_several_aqms():
-    with pytest.raises(SluiceError, match="--also takes --scheduler prio or ets"):
+    with pytest.raises(SluiceError, match="--also takes a --scheduler with classes of service"):
         compiled("red", scheduler="fq", also=["codel"])
     with pytest.raises(SluiceError, match="must be one of sfq, drr, fq, prio, ets"):
         compiled("red", scheduler="wrr")

@@ -66,7 +66,9 @@ mod with_bpf {
         let has_classes = scheduler.is_some_and(sluice_scenario::takes_classes);
         if !options.also.is_empty() && !has_classes {
             return Err(Failure(
-                "--also takes --scheduler prio or ets: all queues of others have one AQM".into(),
+                "--also takes a --scheduler with classes of service: all queues of others have \
+                 one AQM"
+                    .into(),
             ));
         }
         let program = Program::Qdisc {

@@ -127,8 +127,8 @@ class ServiceClass(Table):
             discipline.
         params: The AQM's parameters that are not its defaults. If neither these nor `aqm` are
             given, they are the discipline's.
-        quantum_bytes: What it may send in its turn, with the scheduler `ets`. Classes without it
-            are strict, and come first. [bytes; 64 to 1e+09]
+        quantum_bytes: Its share, with a scheduler whose classes have turns: what it may send in
+            one. Classes without it are strict, and come first. [bytes; 64 to 1e+09]
     """
 
     dscp: Sequence[int] = ()

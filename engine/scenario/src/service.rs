@@ -1,6 +1,6 @@
 //! Classes of service: the queues of a scheduler that puts each class into one, with an AQM each.
 
-use sluice_aqm::{Class, Configured, Value as Setting};
+use sluice_aqm::{Class, Configured, Value as Setting, schedulers};
 
 use crate::{
     discipline::{AqmName, Params},
@@ -40,8 +40,8 @@ table! {
         /// The AQM's parameters that are not its defaults. If neither these nor `aqm` are given, they
         /// are the discipline's.
         params: Params = Params::default();
-        /// What it may send in its turn, with the scheduler `ets`. Classes without it are strict, and
-        /// come first.
+        /// Its share, with a scheduler whose classes have turns: what it may send in one. Classes
+        /// without it are strict, and come first.
         quantum_bytes: Option<u32>, at_least(64.0).at_most(1e9).unit("bytes");
     }
 }
@@ -101,6 +101,15 @@ fn has_turns(scheduler: &Class) -> bool {
     (scheduler.params.iter()).any(|param| param.name == "strict")
 }
 
+/// Returns the names of the schedulers of which this holds, as `prio or ets`.
+fn named(holds: fn(&Class) -> bool) -> String {
+    let names: Vec<_> = (schedulers().iter())
+        .filter(|class| holds(class))
+        .map(|class| &*class.name)
+        .collect();
+    names.join(" or ")
+}
+
 /// Returns the number of classes before the first that has a quantum.
 fn strict(classes: &[ServiceClass]) -> usize {
     let first = classes
@@ -120,7 +129,8 @@ pub(crate) fn check(
         if !classes.is_empty() {
             reader.say(format!(
                 "classes must be left out: scheduler.kind = {kind} has no queues for classes; it must \
-                 be prio or ets"
+                 be {}",
+                named(takes_classes)
             ));
         }
         return;
@@ -155,7 +165,8 @@ pub(crate) fn check(
         if class.quantum_bytes.is_some() && !has_turns(scheduler) {
             reader.say(format!(
                 "classes.{number}.quantum_bytes must be left out: classes of {kind} have no turns; \
-                 those of ets do"
+                 those of {} do",
+                named(has_turns)
             ));
         }
         if class.quantum_bytes.is_none() && number > strict {

@@ -107,7 +107,7 @@ pub struct CompileOptions {
     /// Where the object goes.
     #[arg(value_name = "FILE.o")]
     pub object: PathBuf,
-    /// With the lanes of this scheduler: sfq, drr or fq; prio or ets for classes of service.
+    /// With the lanes of this scheduler, see `sluice aqms`; some have classes of service.
     #[arg(long, value_name = "NAME")]
     pub scheduler: Option<String>,
     /// Another AQM that classes of service have; may be given several times.
