@@ -5,3 +5,4 @@
 #include "fq.h"
 #include "prio.h"
 #include "ets.h"
+#include "wf2q.h"

@@ -113,6 +113,17 @@ class Ets(Table):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Wf2q(Table):
+    """Weighted fair queueing (Bennett & Zhang 1997: WF2Q+). Strict classes of service first.
+
+    Those with a quantum share the rest in proportion to it, packet by packet, as evenly as packets
+    can.
+    """
+
+    kind: ClassVar[Literal["wf2q"]] = "wf2q"
+
+
+@dataclass(frozen=True, kw_only=True)
 class ServiceClass(Table):
     """A class of service: which packets it has, and the AQM of its queue.
 
@@ -138,7 +149,7 @@ class ServiceClass(Table):
     quantum_bytes: int | None = None
 
 
-Scheduler: TypeAlias = Fifo | Sfq | Drr | Fq | Prio | Ets
+Scheduler: TypeAlias = Fifo | Sfq | Drr | Fq | Prio | Ets | Wf2q
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,4 +193,5 @@ __all__ = [
     "ServiceClass",
     "Sfq",
     "Victim",
+    "Wf2q",
 ]

@@ -1,7 +1,10 @@
 //! Classes of service: the order of departures of strict priority and ETS, who starves, who loses
 //! packets, and an AQM of its own in each class.
 
-use std::{collections::VecDeque, iter::repeat_n};
+use std::{
+    collections::VecDeque,
+    iter::{from_fn, repeat_n},
+};
 
 use proptest::prelude::*;
 use sluice_aqm::{
@@ -194,14 +197,133 @@ fn classes_starve_behind_strict_ones_only() {
         ("quantum_1", 3000.0),
         ("quantum_2", 1000.0),
     ];
-    let ets = |strict| {
-        let mut given = turns.to_vec();
-        given.push(("strict", strict));
-        classes("ets", 3, &given)
-    };
     assert_eq!(shares(&classes("prio", 3, &[]), 500), [500_000, 0, 0]);
-    assert_eq!(shares(&ets(1.0), 500), [500_000, 0, 0]);
-    assert_eq!(shares(&ets(0.0), 500), [100_000, 300_000, 100_000]);
+    for kind in ["ets", "wf2q"] {
+        let shared = |strict| {
+            let mut given = turns.to_vec();
+            given.push(("strict", strict));
+            classes(kind, 3, &given)
+        };
+        assert_eq!(shares(&shared(1.0), 500), [500_000, 0, 0]);
+        assert_eq!(shares(&shared(0.0), 500), [100_000, 300_000, 100_000]);
+    }
+}
+
+/// Bennett & Zhang 1997, figure 2: one class has half of the link and 11 packets, ten have a twentieth
+/// and one packet each. Under WFQ ten packets of the first leave one behind the other; here the others
+/// stand between them.
+#[test]
+fn wf2q_divides_the_link_as_in_the_figure_of_its_paper() {
+    let names: Vec<String> = (0..11).map(|number| format!("quantum_{number}")).collect();
+    let quantum = |number| if number == 0 { 1000.0 } else { 100.0 };
+    let given: Vec<(&str, f64)> = (names.iter().enumerate())
+        .map(|(number, name)| (&**name, quantum(number)))
+        .collect();
+    let kind = classes("wf2q", 11, &given);
+    let mut queue = Queue::new(ROOMY, Some(&kind), |_| drop_tail(), RATE_BPS);
+    for class in repeat_n(0, 10).chain(0..11) {
+        queue.arrive(0, packet(0, class, 1000), &mut || 0, &mut |_, _| ());
+    }
+    let order: Vec<u8> = from_fn(|| queue.depart(0, &mut || 0, &mut |_, _| ()))
+        .map(|sent| sent.packet.traffic_class >> 2)
+        .collect();
+    let expected: Vec<u8> = (1..11).flat_map(|other| [0, other]).chain([0]).collect();
+    assert_eq!(order, expected);
+}
+
+/// Returns by how much packets exceed their bound, ns, at most. Bennett & Zhang 1997, theorem 4: a
+/// packet of class i leaves `Q_i / r_i + L_i / r_i + (L - L_i) / r` after its arrival at the latest,
+/// where `Q_i` bytes of its class then wait or are still to be sent, itself among them, `r_i` is its share of the rate r, and
+/// `L_i` and L are the longest packets, of its class and of all.
+fn beyond_the_bound(kind: &str, quanta: &[u32], arrivals: &[(u64, u8, u32)]) -> f64 {
+    let named: Vec<String> = (0..quanta.len())
+        .map(|number| format!("quantum_{number}"))
+        .collect();
+    let given: Vec<(&str, f64)> = (named.iter().zip(quanta))
+        .map(|(name, bytes)| (&**name, f64::from(*bytes)))
+        .collect();
+    let kind = classes(kind, quanta.len() as u32, &given);
+    let mut queue = Queue::new(ROOMY, Some(&kind), |_| drop_tail(), RATE_BPS);
+    let byte_ns = 8e9 / RATE_BPS as f64;
+    let round: u32 = quanta.iter().sum();
+    let longest = |class: Option<u8>| {
+        let sizes = arrivals
+            .iter()
+            .filter(|(_, of, _)| class.is_none_or(|class| class == *of));
+        f64::from(sizes.map(|(.., bytes)| *bytes).max().unwrap_or(0))
+    };
+    let mut waiting = vec![0.0; quanta.len()];
+    let mut bounds = Vec::new();
+    let mut late_ns = f64::NEG_INFINITY;
+    let mut served = None;
+    let (mut free_ns, mut coming) = (0, arrivals.iter().enumerate().peekable());
+    while coming.peek().is_some() || queue.packets() > 0 {
+        // the link takes a packet as soon as it is free; what arrives at that time comes first
+        while let Some((number, (at_ns, class, bytes))) =
+            coming.next_if(|(_, (at_ns, ..))| queue.packets() == 0 || *at_ns <= free_ns)
+        {
+            let own = usize::from(*class);
+            free_ns = free_ns.max(*at_ns);
+            waiting[own] += f64::from(*bytes);
+            let left_ns = if served == Some(*class) {
+                free_ns - at_ns
+            } else {
+                0
+            };
+            let share = f64::from(quanta[own]) / f64::from(round);
+            let own_longest = longest(Some(*class));
+            let backlog = waiting[own] + left_ns as f64 / byte_ns;
+            let within = (backlog + own_longest) / share + longest(None) - own_longest;
+            bounds.push(*at_ns as f64 + within * byte_ns);
+            queue.arrive(
+                *at_ns,
+                packet(number, *class, *bytes),
+                &mut || 0,
+                &mut |_, _| (),
+            );
+        }
+        let sent = queue
+            .depart(free_ns, &mut || 0, &mut |_, _| ())
+            .unwrap()
+            .packet;
+        free_ns += u64::from(sent.bytes) * 8_000_000_000 / RATE_BPS;
+        served = Some(sent.traffic_class >> 2);
+        waiting[usize::from(sent.traffic_class >> 2)] -= f64::from(sent.bytes);
+        late_ns = late_ns.max(free_ns as f64 - bounds[sent.number]);
+    }
+    late_ns
+}
+
+proptest! {
+    #![proptest_config(repeatable(200))]
+
+    #[test]
+    fn wf2q_keeps_the_bound_of_its_theorem(
+        quanta in prop::collection::vec(64_u32..4000, 1..9),
+        steps in prop::collection::vec((0_u64..8_000_000, 0_u8..9, 40_u32..1500), 1..300),
+    ) {
+        let mut now_ns = 0;
+        let last = quanta.len() as u8 - 1;
+        let arrivals: Vec<(u64, u8, u32)> = (steps.into_iter())
+            .map(|(gap_ns, class, bytes)| {
+                now_ns += gap_ns;
+                (now_ns, class.min(last), bytes)
+            })
+            .collect();
+        // times in rounds are rounded down, by a byte's time in all
+        prop_assert!(beyond_the_bound("wf2q", &quanta, &arrivals) < 8000.0);
+    }
+}
+
+/// A packet of a class that was silent waits for a whole turn of each other class under ETS.
+#[test]
+fn round_robin_exceeds_the_bound() {
+    let busy = (0..200).map(|number| (0, 1 + number % 7, 1000));
+    let silent = (0..5).map(|number| (500_000_000 + number * 40_000_000, 0, 100));
+    let arrivals: Vec<_> = busy.chain(silent).collect();
+    let quanta = [4000; 8];
+    assert!(beyond_the_bound("wf2q", &quanta, &arrivals) <= 0.0);
+    assert!(beyond_the_bound("ets", &quanta, &arrivals) > 20e6);
 }
 
 /// Fills the buffer with classes as given, and returns the class that loses a packet to an arrival.
@@ -229,11 +351,14 @@ fn a_full_buffer_costs_the_classes_behind() {
     assert_eq!(loser(&prio, [0, 0, 0, 1, 1, 1], 0), 1);
     assert_eq!(loser(&prio, [0; 6], 0), 0);
     assert_eq!(loser(&prio, [0; 6], 2), 2);
-    let ets = classes("ets", 4, &[("strict", 2.0)]);
-    assert_eq!(loser(&ets, [0, 1, 2, 3, 3, 3], 0), 3);
-    assert_eq!(loser(&ets, [0, 1, 3, 2, 2, 2], 3), 2);
-    assert_eq!(loser(&ets, [0, 0, 0, 1, 1, 1], 0), 1);
-    assert_eq!(loser(&ets, [0; 6], 1), 1);
+    for kind in ["ets", "wf2q"] {
+        let shared = classes(kind, 4, &[("strict", 2.0)]);
+        assert_eq!(loser(&shared, [0, 1, 2, 3, 3, 3], 0), 3);
+        assert_eq!(loser(&shared, [0, 1, 3, 2, 2, 2], 3), 2);
+        assert_eq!(loser(&shared, [0, 1, 2, 3, 3, 2], 3), 3);
+        assert_eq!(loser(&shared, [0, 0, 0, 1, 1, 1], 0), 1);
+        assert_eq!(loser(&shared, [0; 6], 1), 1);
+    }
 }
 
 /// Strict lanes may send again after those that share lost all their packets.
@@ -265,7 +390,7 @@ fn codepoints_choose_the_class() {
         ("dscp_low_1", f64::from(u32::MAX)),
         ("ecn_1", 10.0),
     ];
-    for kind in ["prio", "ets"] {
+    for kind in ["prio", "ets", "wf2q"] {
         let kind = scheduler(kind, &given);
         for (dscp, ecn, class) in [
             (46, 0, 0),

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Weighted fair queueing of classes, worst-case fair: each class of service has a lane. The first
+ * `strict` lanes have strict priority, in their order; the others share what those leave in proportion
+ * to their quanta, packet by packet. A packet waits hardly longer than it would if the link were
+ * divided among the classes like a fluid; under round robin it may wait for the turns of all others.
+ *
+ * J. C. R. Bennett and H. Zhang, "Hierarchical packet fair queueing algorithms", IEEE/ACM
+ * Transactions on Networking 5(5), 1997, section III: WF2Q+. Each lane has a virtual start S_i and
+ * finish F_i of its first packet (equations 28 and 29), and the link a virtual time V (equation 27).
+ * Of the lanes with S_i <= V that with the smallest F_i sends; of equal ones, the first. V moves on by
+ * a packet when it is taken for transmission, as in FreeBSD's dn_sched_wf2q.c.
+ *
+ * When the buffer is full, the longest of the lanes that share loses a packet, in bytes; if none of
+ * them has any, the last strict lane in which packets wait.
+ */
+#ifndef SLUICEGATE_WF2Q_H
+#define SLUICEGATE_WF2Q_H
+
+#include "class_map.h"
+
+#define WF2Q_QUANTUM(P, n)                                                                 \
+	P(quantum_##n, BYTES, 1514, 64, 1e9, "classes",                                    \
+	  "share of a class among all quanta", "Bennett & Zhang 1997: r_i")
+
+#define WF2Q_PARAMS(P)                                                                     \
+	CLASS_MAP_PARAMS(P)                                                                \
+	P(strict, COUNT, 0, 0, CLASS_MAP_MOST, "classes", "number of strict classes", "")  \
+	WF2Q_QUANTUM(P, 0) WF2Q_QUANTUM(P, 1) WF2Q_QUANTUM(P, 2) WF2Q_QUANTUM(P, 3)        \
+	WF2Q_QUANTUM(P, 4) WF2Q_QUANTUM(P, 5) WF2Q_QUANTUM(P, 6) WF2Q_QUANTUM(P, 7)        \
+	WF2Q_QUANTUM(P, 8) WF2Q_QUANTUM(P, 9) WF2Q_QUANTUM(P, 10) WF2Q_QUANTUM(P, 11)      \
+	WF2Q_QUANTUM(P, 12) WF2Q_QUANTUM(P, 13) WF2Q_QUANTUM(P, 14) WF2Q_QUANTUM(P, 15)
+
+AQM_PARAMS(wf2q, WF2Q_PARAMS)
+
+struct wf2q_config {
+	struct class_map map;
+	u64 quanta[CLASS_MAP_MOST];	/* bytes */
+	u64 round_bytes;		/* quanta of all lanes that share */
+	u32 strict, unused;
+};
+
+/*
+ * Virtual times are in rounds, with 32 fractional bits: in one round each lane that shares may send its
+ * quantum. They wrap around. No lane is far from V: wf2q_next() sees to it.
+ */
+struct wf2q_state {
+	u64 now;	/* V */
+};
+
+struct wf2q_lane {
+	struct aqm_lane waits;
+	u64 start;	/* S_i of its first packet; while none waits, F_i of its last one */
+};
+
+#define WF2Q_TAKE(n) config->quanta[n] = (u64)p->quantum_##n;
+static inline u32 wf2q_configure(const struct wf2q_params *p, struct wf2q_config *config)
+{
+	CLASS_MAP_CONFIGURE(&config->map, p, struct wf2q_params);
+	CLASS_MAP_TIMES(WF2Q_TAKE)
+	config->strict = (u32)p->strict;
+	config->unused = 0;
+	config->round_bytes = 0;
+	for (u32 number = config->strict; number < config->map.classes; number++)
+		config->round_bytes += config->quanta[number & (CLASS_MAP_MOST - 1)];
+	return 0;
+}
+
+static inline u32 wf2q_lanes(const struct wf2q_config *config)
+{
+	return config->map.classes;
+}
+
+static inline u32 wf2q_wants_random(const struct wf2q_state *state,
+				    const struct wf2q_config *config,
+				    const struct aqm_view *view)
+{
+	(void)state, (void)config, (void)view;
+	return 0;
+}
+
+static inline u32 wf2q_classify(struct wf2q_state *state, const struct wf2q_config *config,
+				struct aqm_lanes *lanes, const struct aqm_view *view)
+{
+	(void)state, (void)lanes;
+	return class_map_find(&config->map, view);
+}
+
+static inline struct wf2q_lane *wf2q_lane_at(struct aqm_lanes *lanes, u32 number)
+{
+	return (struct wf2q_lane *)aqm_lane_at(lanes, number);
+}
+
+static inline u32 wf2q_is_before(u64 one, u64 other)
+{
+	return (s64)(one - other) < 0;
+}
+
+/* The virtual time in which that lane may send so many bytes: L / r_i. */
+static inline u64 wf2q_time(const struct wf2q_config *config, u32 number, u32 bytes)
+{
+	return ((u64)bytes << 32) / config->quanta[number & (CLASS_MAP_MOST - 1)];
+}
+
+/* Equation 28: the first packet of a lane that was empty starts at V or later. */
+static inline void wf2q_joined(struct wf2q_state *state, const struct wf2q_config *config,
+			       struct aqm_lanes *lanes, u32 number)
+{
+	struct wf2q_lane *lane = wf2q_lane_at(lanes, number);
+
+	(void)config;
+	if (lane && lane->waits.packets == 1 && wf2q_is_before(lane->start, state->now))
+		lane->start = state->now;
+}
+
+/* Equation 27: V is not before the first start of the lanes in which packets wait. */
+static inline void wf2q_catch_up(struct wf2q_state *state, const struct wf2q_config *config,
+				 struct aqm_lanes *lanes)
+{
+	struct wf2q_lane *lane;
+	u64 first = 0;
+	u32 waits = 0;
+
+	AQM_UP_TO(config->map.classes) {
+		lane = wf2q_lane_at(lanes, (u32)turn);
+		if (!lane || (u32)turn < config->strict)
+			continue;
+		if (!lane->waits.packets) {
+			/* so that it is not taken for a later one once times wrap around */
+			if (wf2q_is_before(lane->start, state->now))
+				lane->start = state->now;
+		} else if (!waits || wf2q_is_before(lane->start, first)) {
+			first = lane->start;
+			waits = 1;
+		}
+	}
+	if (waits && wf2q_is_before(state->now, first))
+		state->now = first;
+}
+
+static inline u32 wf2q_next(struct wf2q_state *state, const struct wf2q_config *config,
+			    struct aqm_lanes *lanes, u64 now_ns)
+{
+	u32 found = class_map_strict(config->strict, lanes, 1);
+	const struct wf2q_lane *lane;
+	u64 finish, smallest = 0;
+
+	(void)now_ns;
+	if (found != AQM_NO_LANE)
+		return found;
+	wf2q_catch_up(state, config, lanes);
+	AQM_UP_TO(config->map.classes) {
+		lane = wf2q_lane_at(lanes, (u32)turn);
+		if (!lane || (u32)turn < config->strict || !lane->waits.packets ||
+		    wf2q_is_before(state->now, lane->start))
+			continue;
+		finish = lane->start + wf2q_time(config, (u32)turn, lane->waits.head_bytes);
+		if (found == AQM_NO_LANE || wf2q_is_before(finish, smallest)) {
+			smallest = finish;
+			found = (u32)turn;
+		}
+	}
+	return found;
+}
+
+/* Equations 27 and 28: V moves on by L / r, and the next packet starts where this one ends. */
+static inline void wf2q_sent(struct wf2q_state *state, const struct wf2q_config *config,
+			     struct aqm_lanes *lanes, u32 number, u32 bytes)
+{
+	struct wf2q_lane *lane = wf2q_lane_at(lanes, number);
+
+	if (number < config->strict || !lane || !config->round_bytes)
+		return;
+	lane->start += wf2q_time(config, number, bytes);
+	state->now += ((u64)bytes << 32) / config->round_bytes;
+}
+
+static inline u32 wf2q_victim(const struct wf2q_state *state, const struct wf2q_config *config,
+			      struct aqm_lanes *lanes, u32 own, u32 bytes)
+{
+	u32 found = AQM_NO_LANE, last;
+	const struct wf2q_lane *lane;
+	u64 length, most = 0;
+
+	(void)state;
+	AQM_UP_TO(config->map.classes) {
+		lane = wf2q_lane_at(lanes, (u32)turn);
+		if (!lane || (u32)turn < config->strict)
+			continue;
+		length = lane->waits.bytes + ((u32)turn == own ? bytes : 0);
+		if (length > most || (length == most && length && (u32)turn == own)) {
+			most = length;
+			found = (u32)turn;
+		}
+	}
+	if (found != AQM_NO_LANE)
+		return found;
+	last = class_map_strict(config->strict, lanes, 0);
+	return last != AQM_NO_LANE && last > own ? last : own;
+}
+
+/* The times of lanes that were strict have no meaning. */
+static inline u64 wf2q_shape(const struct wf2q_config *config)
+{
+	return config->strict;
+}
+
+AQM_SHAPE(wf2q)
+AQM_SCHEDULER(wf2q, WF2Q_PARAMS,
+	.title = "Weighted fair queueing",
+	.source = "Bennett & Zhang 1997: WF2Q+",
+	.summary = "Strict classes of service first. Those with a quantum share the rest in proportion "
+		   "to it, packet by packet, as evenly as packets can.",
+	.shape = wf2q_shape_any)
+
+#endif
