@@ -166,6 +166,11 @@ ENTRIES: Mapping[str, Entry] = {
         "Switches of data centres (IEEE 802.1Q); Linux, since 5.6.",
         "`ets`, with a limit for each band.",
     ),
+    "wf2q": Entry(
+        _SCHEDULER,
+        "FreeBSD (`sys/netpfil/ipfw/dn_sched_wf2q.c`).",
+        "Linux has none; its `qfq` approximates it in constant time.",
+    ),
 }
 
 

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -73,12 +73,12 @@ class Case:
 
     @property
     def scenario(self):
-        """What has its classes, which no option can give; the quanta of `ets` differ."""
+        """What has its classes, which no option can give; quanta differ."""
         classes = [
             {"aqm": aqm, "dscp": list(dscps), "params": params_of(aqm)}
             for aqm, dscps in self.classes
         ]
-        if self.scheduler == "ets":
+        if self.scheduler in ("ets", "wf2q"):
             for number, each in enumerate(classes[1:]):
                 each["quantum_bytes"] = 700 << number
         return {
@@ -123,6 +123,7 @@ CLASSES = [
         classes=(("pie", EF), ("choke", CS6), ("codel", LOW), ("fred", REST)),
     ),
 ]
+CLASSES.append(replace(CLASSES[1], scheduler="wf2q"))
 # tins by weight and by rate, more flows than queues, hosts; slower than the link or not
 CAKES = [
     "diffserv=diffserv8,isolation=flows,queues=8",
