@@ -1,5 +1,6 @@
 """`sluice evaluate`: the scenarios of RFC 7928, what is read of them, verdicts."""
 
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.evaluate import PROFILES, evaluate
 from sluicegate.evaluate.case import FORWARD, SECOND_HOP, Case, Fitted
 from sluicegate.evaluate.cases import CASES
+from sluicegate.evaluate.everything import everything
 from sluicegate.evaluate.harms import harm_rows, harms
 from sluicegate.evaluate.page import evaluation_page
 from sluicegate.evaluate.plan import EvaluationFolder, Plan
@@ -429,6 +431,29 @@ def test_the_same_command_makes_nothing_again_and_other_aqms_are_added(sixth, mo
     assert more.is_complete("5.1.1")
 
 
+def test_pages_have_what_earlier_commands_made_of_their_aqms(sixth, tmp_path):
+    found, out = sixth
+    shutil.copytree(out, tmp_path / "out")
+    given = {"profile": BRIEF, "workers": 1, "sections": ["5.1.1"]}
+    # fewer sections and replications than there are
+    again = evaluate(["codel"], tmp_path / "out", replications=2, **given)
+    assert again.sections == ["5.1.1"]
+    assert again.done == 4
+    whole = everything(again, tmp_path / "out")
+    assert whole.frame().equals(found.frame())
+    assert whole.done == len(whole.plan.runs) == found.done
+    # of pie there is 5.1.1 alone, and of this CoDel, too: it is another than that of before
+    other = sg.Discipline(aqm="codel", params={"target": 0.02})
+    for each in ("pie", other):
+        name = sg.Discipline(aqm=each).name if isinstance(each, str) else each.name
+        alone = everything(evaluate([each], tmp_path / "out", **given), tmp_path / "out")
+        assert (alone.sections, alone.plan.judged) == (["5.1.1"], [name])
+    both = everything(evaluate(["codel", "pie"], tmp_path / "out", **given), tmp_path / "out")
+    assert both.sections == found.sections
+    html = evaluation_page(both, ["drop_tail"]).html()
+    assert html.count("pie: not run yet") == len(both.cases("8.2.2"))
+
+
 def test_results_do_not_depend_on_who_makes_them(sixth, tmp_path):
     found, _ = sixth
     given = {"profile": BRIEF, "sections": ["5.1.1", "8.2.2"]}
@@ -628,6 +653,12 @@ def test_the_command_prints_verdicts_and_writes_the_page(tmp_path, capsys, monke
     assert "better in queueing delay of bulk (" in printed
     assert f"report: {out}/report.html" in printed
     assert {"report.html", "measures.csv", "verdicts.csv"} <= {each.name for each in out.iterdir()}
+    assert main(["evaluate", "codel", "--sections", "4.4", *words[4:]]) == 0
+    assert "with 6 runs of earlier commands" in capsys.readouterr().out
+    page = (out / "report.html").read_text()
+    assert "Section 4.4" in page
+    assert "Section 5.1.1" in page
+    assert {"4.4", "5.1.1"} == set(pl.read_csv(out / "verdicts.csv", infer_schema=False)["section"])
     assert main(["evaluate", "nix"]) == 2
     assert "AQM: nix is not an AQM" in capsys.readouterr().err
     assert main(["evaluate", "codel", "--sections", "11", "--out", str(out)]) == 1

@@ -202,14 +202,18 @@ def _end(
     found: Evaluation, others: Sequence[str], out: str, json: Path | None, report: bool
 ) -> None:
     """Write what is asked for, and say where it is."""
+    from sluicegate.evaluate.everything import everything
     from sluicegate.evaluate.files import write_files
 
     screen = console()
-    if json is not None:
-        write_json(json, "evaluation", found.summary(others))
     screen.print(f"{found.done:,} of {len(found.plan.runs):,} runs, results: {escape(out)}")
+    shown = everything(found, out)
+    if earlier := shown.done - found.done:
+        screen.print(f"with {earlier:,} runs of earlier commands, which the folder has")
+    if json is not None:
+        write_json(json, "evaluation", shown.summary(others))
     if report and found.done:
-        page = write_files(found, others, out)
+        page = write_files(shown, others, out)
         screen.print(f"report: {escape(page)}", soft_wrap=True)
     if notes := found.notes():
         console(stderr=True).print(escape("\n".join(notes)), soft_wrap=True)

@@ -103,6 +103,9 @@ def case_lines(found: Evaluation, case: Case, others: Sequence[str]) -> list[str
         if (why := found.why_not(case, name)) is not None:
             lines.append(f"{name}: not run, {why}")
             continue
+        if not found.measured(case, name):
+            lines.append(f"{name}: not run yet")
+            continue
         for other in others:
             if other != name:
                 lacks = found.why_not(case, other)
