@@ -16,7 +16,7 @@ import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -29,6 +29,7 @@ from scipy.stats import t as student_t
 import sluicegate as sg
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import NetworkScenario
+from sluicegate.worlds.real.record import RealRecord
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "bench" / "bbr_truth.jsonl"
@@ -179,9 +180,9 @@ def kept() -> list[dict[str, Any]]:
     return [json.loads(line) for line in KEPT.read_text().splitlines()] if KEPT.exists() else []
 
 
-def simulated(cell: Cell) -> list[dict[str, float]]:
+def simulated(cell: Cell, *, lets_go_early: bool) -> list[dict[str, float]]:
     """Run the network world; return the measures of each replication."""
-    scenario = cell.scenario(replications=SIMULATED, seed=1, lets_go_early=True)
+    scenario = cell.scenario(replications=SIMULATED, seed=1, lets_go_early=lets_go_early)
     record = sg.compare(scenario, world="network").records[0]
     rows = record.replications
     found = {name: rows[name].to_list() for name in cell.measures if name != "share"}
@@ -195,11 +196,16 @@ def measure(cell: Cell, seed: int) -> dict[str, Any]:
     """Make one run of the laboratory; return its line."""
     scenario = cell.scenario(replications=1, seed=seed)
     record = sg.compare(scenario, world="kernel", threads=1).records[0]
+    return {**asdict(cell), "seed": seed, **figures(cell, record)}
+
+
+def figures(cell: Cell, record: RealRecord) -> dict[str, float]:
+    """Return the measures of one run of real packets."""
     found = {name: record[name].value for name in MEASURES if name != "share"}
     arrived = record.connections.filter(pl.col("time_s") > WARM_UP_S)
     is_bbr = pl.col("flow") < MIXES[cell.mix]["bbr"]
     own, every = arrived.filter(is_bbr)["received"].sum(), arrived["received"].sum()
-    return {**asdict(cell), "seed": seed, **found, "share": own / every}
+    return {**found, "share": own / every}
 
 
 def run(only: Sequence[str], seeds: int, at_once: int) -> None:
@@ -223,8 +229,8 @@ def run(only: Sequence[str], seeds: int, at_once: int) -> None:
                 continue
             with KEPT.open("a") as file:
                 file.write(json.dumps(found) + "\n")
-            figures = "  ".join(f"{name} {found[name]:.4g}" for name in cell.measures)
-            print(f"{count}/{len(wanted)} {cell.name} (seed {seed}): {figures}", flush=True)
+            told = "  ".join(f"{name} {found[name]:.4g}" for name in cell.measures)
+            print(f"{count}/{len(wanted)} {cell.name} (seed {seed}): {told}", flush=True)
 
 
 def agree(name: str, ours: Sequence[float], theirs: Sequence[float]) -> bool:
@@ -240,25 +246,27 @@ def agree(name: str, ours: Sequence[float], theirs: Sequence[float]) -> bool:
     return difference <= chance * stdev(ours)
 
 
-def table(only: Sequence[str]) -> Iterator[str]:
+def table(
+    lines: Iterable[dict[str, Any]], cells: Iterable[Cell], *, lets_go_early: bool
+) -> Iterator[str]:
     """Yield a row for each cell that was measured; bold figures do not agree."""
     heads = " | ".join(heading for heading, _, _ in MEASURES.values())
     yield f"| flows | Mbit/s, ms | buffer, BDP | AQM | {heads} |"
     yield "|---|---|---:|---|" + "---|" * len(MEASURES)
     runs: dict[Cell, list[dict[str, Any]]] = {}
-    for line in kept():
+    for line in lines:
         runs.setdefault(Cell.of(line), []).append(line)
     held: Counter[str] = Counter()
     of: Counter[str] = Counter()
-    for cell in CELLS:
-        if cell not in runs or (only and not any(text in cell.name for text in only)):
+    for cell in cells:
+        if cell not in runs:
             continue
-        ours, texts, agrees = simulated(cell), [], True
+        ours, texts, agrees = simulated(cell, lets_go_early=lets_go_early), [], True
         for name, (_, factor, _) in MEASURES.items():
             if name not in cell.measures:
                 texts.append("")
                 continue
-            own, their = ([each[name] for each in lines] for lines in (ours, runs[cell]))
+            own, their = ([each[name] for each in found] for found in (ours, runs[cell]))
             text = f"{factor * fmean(own):.3g} / {', '.join(f'{factor * x:.3g}' for x in their)}"
             does = agree(name, own, their)
             held[name] += does
@@ -290,12 +298,11 @@ def trace() -> None:
         )
 
 
-def page() -> None:
-    """Write the table into the page."""
-    rows = "\n".join(table([]))
+def write(rows: Iterable[str], markers: tuple[str, str]) -> None:
+    """Write a table into the page, between its markers."""
     text = PAGE.read_text()
-    before, after = text.partition(MARKERS[0])[0], text.partition(MARKERS[1])[2]
-    PAGE.write_text(f"{before}{MARKERS[0]}\n{rows}\n{MARKERS[1]}{after}")
+    before, after = text.partition(markers[0])[0], text.partition(markers[1])[2]
+    PAGE.write_text("\n".join([before + markers[0], *rows, markers[1] + after]))
 
 
 def main() -> None:
@@ -308,12 +315,14 @@ def main() -> None:
     given = parser.parse_args()
     if given.what == "run":
         run(given.only, given.seeds, given.at_once)
-    elif given.what == "page":
-        page()
     elif given.what == "trace":
         trace()
+    elif given.what == "page":
+        write(table(kept(), CELLS, lets_go_early=True), MARKERS)
     else:
-        for line in table(given.only):
+        only = given.only or [""]
+        cells = [cell for cell in CELLS if any(text in cell.name for text in only)]
+        for line in table(kept(), cells, lets_go_early=True):
             print(line, flush=True)
 
 

@@ -396,6 +396,14 @@ REFUSED = [
         'links."right -> left".rate must be left out: the gate\'s links are left -> right',
     ),
     (
+        scenario(TCP, links={"left -> right": {"wire": {"ecn": "bleach"}}}),
+        'links."left -> right".wire.ecn = bleach must be left out: only the network world',
+    ),
+    (
+        scenario({**TCP, "tcp": {"like": "linux", "server_ecn": "none"}}),
+        "flows.0.tcp.server_ecn = none must be left out: both ends are like this kernel",
+    ),
+    (
         scenario(TCP, {**POISSON, "route": "reverse"}, topology=TWO_DELAYS),
         "2 delays must be one where there are flows from servers to clients",
     ),

@@ -173,7 +173,7 @@ def test_tcp_over_a_wire_that_loses_all_gets_nothing_and_ends():
 @pytest.mark.parametrize(
     ("wire", "told"),
     [
-        ({}, "one of loss, jitter and bursts must be given"),
+        ({}, "one of loss, jitter, bursts and ecn must be given"),
         (
             {"loss": {"kind": "bernoulli", "probability": 1.2}},
             "probability = 1.2 must be at most 1",

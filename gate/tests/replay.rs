@@ -413,6 +413,7 @@ fn a_wire_does_what_that_of_the_network_world_does() {
             jitter_share: 0.5,
             reorder,
             bursts,
+            tampers: None,
         });
         let mut through = Through::default();
         replay(&capture, &settings, &mut through).unwrap();

@@ -27,8 +27,10 @@ CongestionControl: TypeAlias = Literal[
     "reno", "cubic", "dctcp", "bbr", "bbr3", "prague", "prague_2020", "ledbat", "ledbatpp"
 ]
 Like: TypeAlias = Literal["rfc", "ns2", "linux"]
+ServerEcn: TypeAlias = Literal["accurate", "classic", "nonce", "none", "broken"]
 SizeKind: TypeAlias = Literal["constant", "geometric", "pareto"]
 GapKind: TypeAlias = Literal["constant", "exponential"]
+Tampers: TypeAlias = Literal["bleach", "mark", "clear_flags", "lose_syn"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,8 +204,12 @@ class Tcp(Table):
             4.29497e+09; default 10,000]
         ecn: Whether both ends use explicit congestion notification (RFC 3168). [default False]
         accurate_ecn: Whether the receiver feeds marks back by their number (AccECN, RFC 9768),
-            where `ecn` is true; None: if the congestion control asks for it. If it is false,
-            `prague` falls back to Reno.
+            where `ecn` is true; None: if the congestion control asks for it. If it is false, or the
+            other end cannot, `prague` falls back to Reno.
+        server_ecn: What the other end can do about marks, which the handshake finds out: `accurate`
+            (and classic ECN), `classic`, `nonce` (classic ECN with the nonce of RFC 3540), `none`,
+            or `broken` (none, and its answer reflects the flags of the SYN); None: the same as this
+            end. A handshake is what `like = "linux"` has.
         hystart_plus: Whether the first slow start goes on at a quarter of its pace when round-trip
             times grow, and ends five round trips later (HyStart++, RFC 9406). Linux's CUBIC has a
             HyStart of its own. [default False]
@@ -235,6 +241,7 @@ class Tcp(Table):
     receiver_window: int = 10000
     ecn: bool = False
     accurate_ecn: bool | None = None
+    server_ecn: ServerEcn | None = None
     hystart_plus: bool = False
     pacing: bool = False
     segmentation_offload: bool = True
@@ -913,6 +920,8 @@ class Wire(Table):
         reorder: Whether packets may overtake each other. If not, a packet comes out with the one
             before it at the earliest. [default False]
         bursts: Slots in which packets come out, after the jitter; None: each comes out by itself.
+        ecn: What it does to explicit congestion notification, as some middleboxes do; None:
+            nothing. The network world has it.
     """
 
     loss: Loss | None = None
@@ -920,6 +929,7 @@ class Wire(Table):
     jitter_share: float = 1.0
     reorder: bool = False
     bursts: Bursts | None = None
+    ecn: Tampers | None = None
 
 
 Rate: TypeAlias = Steps | Ramp | RateFile | Lte | WifiLink | DocsisLink
@@ -1020,12 +1030,14 @@ __all__ = [
     "RateStep",
     "ReplayFlows",
     "SelfSimilar",
+    "ServerEcn",
     "ShortTcpFlows",
     "SingleRate",
     "SizeKind",
     "Sizes",
     "Star",
     "Steps",
+    "Tampers",
     "Tcp",
     "TcpFlows",
     "Topology",

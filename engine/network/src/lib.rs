@@ -58,7 +58,7 @@ pub use session::Session;
 pub use sluice_aqm::NEVER;
 pub use sluice_link::{Service, Step as RateStep};
 pub use sluice_queue::{LaneState, QueueState};
-pub use sluice_wire::{Bursts, Loss, Policer, WirePlan, WireTally};
+pub use sluice_wire::{Bursts, Loss, Policer, Tampering, WirePlan, WireTally};
 pub use sources::{
     ArrivalProcess, Call, Datagrams, Distribution, Extent, Felt, Group, LongTcp, Noise, Recording,
     Replay, ShortTcp, Size, Source, TcpFlow, TcpKind, Video, Web,

@@ -5,9 +5,10 @@
 //! just before the next packet that it sends could come out of its link.
 
 use sluice_aqm::NEVER;
+use sluice_ecn::Ecn;
 use sluice_link::{Clock, Instant, Ticks};
 use sluice_random::stream;
-use sluice_wire::{Wire, WireTally};
+use sluice_wire::{Tampering, Wire, WireTally};
 
 use crate::{
     classes::Classes,
@@ -214,11 +215,22 @@ impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
 
     /// Puts a packet on a wire, or loses it there.
     #[cold]
-    fn enter_wire(&mut self, now: Ticks, index: usize, transit: Transit) {
+    fn enter_wire(&mut self, now: Ticks, index: usize, mut transit: Transit) {
         let clock = self.links.clock;
         let (link, wire) = &mut self.wires[index];
-        let bytes = u32::from(transit.packet().bytes);
-        let out = wire.enter(clock, now, bytes, transit);
+        let packet = transit.packet();
+        let out = match wire.tampers() {
+            Some(Tampering::LoseSyn) if packet.is_syn() && packet.ace() != 0 => wire.lose(),
+            tampers => {
+                match tampers {
+                    None | Some(Tampering::LoseSyn) => {}
+                    Some(Tampering::Bleach) => transit.rewrite(Ecn::NotEct),
+                    Some(Tampering::Mark) => transit.rewrite(Ecn::Ce),
+                    Some(Tampering::ClearFlags) => transit.clear_flags(),
+                }
+                wire.enter(clock, now, u32::from(packet.bytes), transit)
+            }
+        };
         if T::ON {
             let (at, step) = out.map_or((now, Step::Lose), |out| (out, Step::Receive));
             noting(clock, &mut self.trace, &self.aside, now, transit)(at, step, *link);

@@ -92,7 +92,8 @@ const SYN: u8 = 1;
 const RETRANSMITTED: u8 = 2;
 const CWR: u8 = 4;
 const ECE: u8 = 8;
-/// Place of the three bits of accurate feedback in an ACK: AE, CWR, ECE (RFC 9768, section 3.1).
+/// Place of three bits of the TCP header, AE, CWR and ECE: of accurate feedback, and of the handshake
+/// (RFC 9768, section 3.1). ECE of classic feedback is the last of them; CWR of data has a bit above.
 const ACE_SHIFT: u8 = 3;
 const ACE_AE: u8 = 4;
 
@@ -102,7 +103,8 @@ impl Packet {
     pub(crate) fn data(flow: u32, bytes: u16, segment: Segment, class: TrafficClass) -> Self {
         let flags = flag(segment.syn, SYN)
             | flag(segment.retransmitted, RETRANSMITTED)
-            | flag(segment.cwr, CWR);
+            | flag(segment.cwr, CWR)
+            | segment.ace << ACE_SHIFT;
         Self {
             flow,
             number: segment.seq,
@@ -182,6 +184,7 @@ impl Packet {
             retransmitted: self.has(RETRANSMITTED),
             ecn: self.ecn(),
             cwr: self.has(CWR),
+            ace: self.ace(),
         }
     }
 
@@ -190,7 +193,8 @@ impl Packet {
     pub(crate) fn acknowledgement(&self, sacks: &mut Slab<Blocks>) -> Ack {
         Ack {
             next: self.number,
-            ece: self.has(ECE),
+            // the flags of a handshake are no echo
+            ece: self.has(ECE) && !self.has(SYN),
             ace: self.ace(),
             sack: sacks.take(self.aside),
         }
@@ -226,7 +230,7 @@ impl Packet {
         Ecn::from_bits(self.traffic_class)
     }
 
-    /// Returns the bits AE, CWR and ECE of an ACK, the counter of accurate feedback.
+    /// Returns the bits AE, CWR and ECE: the counter of accurate feedback, or what a handshake says.
     #[inline]
     pub fn ace(&self) -> u8 {
         self.flags >> ACE_SHIFT & 7
@@ -234,7 +238,7 @@ impl Packet {
 
     /// True if it is an ACK that echoes a mark (ECE).
     pub fn echoes_mark(&self) -> bool {
-        self.has(ECE)
+        self.kind == Kind::Ack && self.has(ECE)
     }
 
     /// True if it reports that the congestion window was reduced (CWR).
@@ -322,6 +326,17 @@ impl Transit {
     #[inline]
     pub fn packed(self) -> Packed {
         self.packed
+    }
+
+    /// Gives the packet another ECN codepoint.
+    pub fn rewrite(&mut self, ecn: Ecn) {
+        self.packed.1 &= !(3 << CLASS_AT);
+        self.packed.1 |= u64::from(ecn.bits()) << CLASS_AT;
+    }
+
+    /// Clears AE, CWR and ECE of its TCP header.
+    pub fn clear_flags(&mut self) {
+        self.packed.1 &= !(u64::from(7 << ACE_SHIFT | CWR) << FLAGS_AT);
     }
 }
 

@@ -8,11 +8,11 @@ use sluice_scenario::{
     Discipline, NetworkScenario,
     network::{
         self as given, CallFlows, DatagramFlows, Fgn, Flows, GapKind, Like, Rate, ReplayFlows,
-        ShortTcpFlows, SimplexLink, SizeKind, Sizes, Tcp, Variant as Recovery,
+        ServerEcn, ShortTcpFlows, SimplexLink, SizeKind, Sizes, Tcp, Variant as Recovery,
     },
     ns, rounded,
 };
-use sluice_tcp::{Config, ConfigError, GREEDY, Variant};
+use sluice_tcp::{Config, ConfigError, GREEDY, Server, Variant};
 
 use crate::{
     error::NetworkError,
@@ -173,8 +173,7 @@ fn dealt_out(count: u32, place: usize, places: usize) -> u32 {
 fn source(flows: &Flows) -> Result<Source, String> {
     let start_ns = ns(flows.shared().start_s);
     let stop_ns = flows.shared().stop_s.map_or(NEVER, ns);
-    let ect1 = flows.shared().ect1 || flows.tcp().is_some_and(given::Tcp::sends_ect1);
-    let class = TrafficClass::new(flows.shared().dscp as u8, ect1);
+    let class = TrafficClass::new(flows.shared().dscp as u8, flows.shared().ect1);
     Ok(match flows {
         Flows::TcpFlows(flows) => Source::Long(LongTcp {
             kind: tcp_kind(&flows.tcp, class)?,
@@ -272,6 +271,13 @@ fn tcp_kind(tcp: &Tcp, traffic_class: TrafficClass) -> Result<TcpKind, String> {
     config.hystart_plus = tcp.hystart_plus;
     config.ecn = tcp.ecn;
     config.accurate_ecn = tcp.ecn && tcp.feeds_back_numbers();
+    config.server = tcp.server_ecn.map(|server| match server {
+        ServerEcn::Accurate => Server::Accurate,
+        ServerEcn::Classic => Server::Classic,
+        ServerEcn::Nonce => Server::Nonce,
+        ServerEcn::None => Server::None,
+        ServerEcn::Broken => Server::Broken,
+    });
     config.pacing = tcp.pacing || config.congestion_control.paces();
     config.segmentation_offload = tcp.segmentation_offload;
     let set = |to: &mut u64, time_s: Option<f64>| *to = time_s.map_or(*to, ns);

@@ -112,6 +112,7 @@ fn losing(share: f64) -> WirePlan {
         jitter_share: 1.0,
         reorder: false,
         bursts: None,
+        tampers: None,
     }
 }
 

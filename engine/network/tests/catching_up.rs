@@ -99,6 +99,7 @@ fn chain(kinds: &[Kind], seed: u64) -> Plan {
             jitter_share: 0.5,
             reorder: true,
             bursts: None,
+            tampers: None,
         });
         link.service = kind.steps.then(|| {
             let rates = [(300, 400_000), (700, 0), (900, 1_500_000)];

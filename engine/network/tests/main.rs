@@ -1,5 +1,6 @@
 //! The tests of this crate, as one program: compiled and linked once, not once for each file.
 
+mod accurate_ecn;
 mod applications;
 mod calls;
 mod catching_up;

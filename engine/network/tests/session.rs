@@ -38,6 +38,7 @@ fn network(aqm: &str, lanes: u32, by_class: bool) -> Plan {
         jitter_share: 0.5,
         reorder: true,
         bursts: None,
+        tampers: None,
     });
     let poisson = |gap_ms: u64| Distribution::Exponential(gap_ms * MS);
     let groups = vec![

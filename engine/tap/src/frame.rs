@@ -84,33 +84,16 @@ fn tcp(kind: &TcpKind, event: &Event) -> TcpHeader {
         _ => (numbers.byte(packet.number), u32::from(!syn), !syn),
     };
     let (window, shift) = window(kind);
-    // an ECN-setup SYN, and its answer (RFC 3168, section 6.1.1)
-    let setup = syn && kind.config.ecn;
-    let accurate = kind.config.ecn && kind.config.accurate_ecn;
-    // of accurate feedback (RFC 9768, table 2): the SYN asks for it; the answer says that the SYN had
-    // Not-ECT; later ACKs count
-    let (ae, cwr, ece) = match packet.kind {
-        _ if !accurate => (
-            false,
-            packet.says_reduced() || setup && packet.kind == Kind::Data,
-            packet.echoes_mark() || setup,
-        ),
-        Kind::Ack if syn => (false, true, false),
-        Kind::Ack => {
-            let ace = packet.ace();
-            (ace & 4 != 0, ace & 2 != 0, ace & 1 != 0)
-        }
-        // the other end sends no data that could be marked: its counter stays at 5
-        _ => (true, syn, true),
-    };
+    // also of a handshake, and of classic feedback (RFC 9768, section 3.1)
+    let ace = packet.ace();
     let mut header = TcpHeader {
         sequence_number,
         acknowledgment_number,
         ack,
         syn,
-        ns: ae,
-        cwr,
-        ece,
+        ns: ace & 4 != 0,
+        cwr: packet.says_reduced() || ace & 2 != 0,
+        ece: ace & 1 != 0,
         window_size: if syn {
             u16::try_from(window).unwrap_or(u16::MAX)
         } else {

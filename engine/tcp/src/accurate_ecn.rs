@@ -1,9 +1,9 @@
 //! Accurate ECN feedback (RFC 9768): each ACK carries the number of marked packets that arrived,
-//! modulo 8, in the three bits that were AE, CWR and ECE. There is no byte counter (the option of
+//! modulo 8, in the three bits that were AE, CWR and ECE in the handshake. There is no byte counter (the option of
 //! section 3.2.3): packets have one size.
 
 /// The counter at both ends before the first mark (section 3.2.2: r.cep and s.cep).
-const FIRST_COUNT: u8 = 5;
+pub(crate) const FIRST_COUNT: u8 = 5;
 
 /// The counter counts modulo this (section 3.2.2: DIVACE).
 const MODULUS: u8 = 8;

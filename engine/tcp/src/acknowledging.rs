@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::congestion::{Delivery, Event, InFlight, Marks, Sample};
 use crate::deadline::Deadline;
+use crate::negotiation::Settled;
 use crate::segment::Ack;
 use crate::sender::{Moment, Phase, Sender};
 
@@ -174,10 +175,23 @@ impl Sender {
 
     /// Reads accurate feedback: how many packets were newly marked. Returns the ACK as one that
     /// echoes marks, if the congestion control does not answer their number.
+    ///
+    /// In the first ACK after the handshake the count cannot be 0, unless three packets were marked
+    /// before it or a path clears it (RFC 9768, section 3.2.2.4): then nothing is read any more.
     pub(crate) fn read_count(&mut self, config: &Config, ack: &Ack) -> Ack {
+        if self.settled == Settled::New && self.una > 0 {
+            self.settled = if ack.ace == 0 {
+                Settled::Cleared
+            } else {
+                Settled::All
+            };
+        }
         let acked = self.newly_acknowledged(config, ack);
         let is_latest = ack.next > self.una;
-        let marks = self.congestion.read_counter(ack.ace, acked, is_latest);
+        let marks = match self.settled {
+            Settled::Cleared => 0,
+            _ => self.congestion.read_counter(ack.ace, acked, is_latest),
+        };
         self.congestion.marks_read(marks);
         Ack {
             ece: marks > 0 && !config.congestion_control.answers_marks(),

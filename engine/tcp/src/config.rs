@@ -1,8 +1,12 @@
 //! Parameters that all flows of one kind share.
 
+use std::sync::OnceLock;
+
+use sluice_ecn::Ecn;
 use thiserror::Error;
 
 use crate::congestion::CongestionControl;
+use crate::negotiation::{Feedback, Server};
 use crate::quirks::Quirks;
 use crate::segment::Echo;
 
@@ -73,10 +77,33 @@ pub struct Config {
     pub sack_option_bytes: u16,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
-    /// Marks are fed back by their number (RFC 9768): both ends have agreed on it.
+    /// Marks are fed back by their number (RFC 9768), if the other end can; without a handshake both
+    /// ends have agreed on it.
     pub accurate_ecn: bool,
+    /// What the other end can do about marks, in a handshake; `None`: the same as this one.
+    pub server: Option<Server>,
     /// Deviations from the RFCs, as in ns-2 or Linux.
     pub quirks: Quirks,
+    /// Made when they are needed.
+    pub fallbacks: Fallbacks,
+}
+
+/// Parameters of connections whose other end agreed to less than they ask for: to no feedback of
+/// marks, and to the classic one. They follow from the parameters that they are part of.
+#[derive(Debug, Default)]
+pub struct Fallbacks(OnceLock<Box<[Config; 2]>>);
+
+impl Clone for Fallbacks {
+    /// None are made yet: the clone's parameters may be changed.
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for Fallbacks {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl Config {
@@ -106,18 +133,83 @@ impl Config {
             sack_option_bytes: 4,
             ecn: false,
             accurate_ecn: false,
+            server: None,
             quirks: Quirks::NONE,
+            fallbacks: Fallbacks::default(),
         }
     }
 
-    /// Returns how the receiver echoes marks.
+    /// Returns the feedback of marks that the connection asks for; without a handshake, that it has.
     #[inline]
-    pub fn echo(&self) -> Echo {
-        match self.ecn {
-            false => Echo::None,
-            true if self.accurate_ecn => Echo::Accurate,
-            true if self.congestion_control.counts_marks() => Echo::PerPacket,
-            true => Echo::Classic,
+    pub fn feedback(&self) -> Feedback {
+        match (self.ecn, self.accurate_ecn) {
+            (false, _) => Feedback::None,
+            (true, false) => Feedback::Classic,
+            (true, true) => Feedback::Accurate,
+        }
+    }
+
+    /// Returns what the other end can do about marks.
+    pub fn server(&self) -> Server {
+        self.server.unwrap_or(match self.feedback() {
+            Feedback::None => Server::None,
+            Feedback::Classic => Server::Classic,
+            Feedback::Accurate => Server::Accurate,
+        })
+    }
+
+    /// Returns how a receiver echoes marks with this feedback.
+    #[inline]
+    pub(crate) fn echo(&self, feedback: Feedback) -> Echo {
+        match feedback {
+            Feedback::None => Echo::None,
+            Feedback::Accurate => Echo::Accurate,
+            Feedback::Classic if self.congestion_control.counts_marks() => Echo::PerPacket,
+            Feedback::Classic => Echo::Classic,
+        }
+    }
+
+    /// Returns the codepoint of packets that may be marked.
+    #[inline]
+    pub(crate) fn capable(&self) -> Ecn {
+        match self.congestion_control.answers_marks() {
+            true => Ecn::Ect1,
+            false => Ecn::Ect0,
+        }
+    }
+
+    /// Returns the codepoint of a SYN that asks for feedback of marks.
+    pub(crate) fn codepoint_of_syn(&self) -> Ecn {
+        match self.quirks.needed_ecn_in_syn && self.congestion_control.needs_ecn() {
+            true => self.capable(),
+            false => Ecn::NotEct,
+        }
+    }
+
+    /// Returns the parameters of a connection whose other end agreed to this feedback, which is less
+    /// than it asks for. A congestion control that cannot do with it is replaced by Reno (Linux:
+    /// `dctcp_reno`, `prague_reno`).
+    pub(crate) fn fallback(&self, feedback: Feedback) -> &Config {
+        let fallbacks = self.fallbacks.0.get_or_init(|| {
+            Box::new([Feedback::None, Feedback::Classic].map(|feedback| self.with_less(feedback)))
+        });
+        &fallbacks[usize::from(feedback != Feedback::None)]
+    }
+
+    fn with_less(&self, feedback: Feedback) -> Config {
+        let ecn = feedback != Feedback::None;
+        let control = self.congestion_control;
+        let lacks = control.answers_marks() || control.needs_ecn() && !ecn;
+        let (congestion_control, pacing) = match lacks {
+            true => (CongestionControl::Reno, self.pacing && !control.paces()),
+            false => (control, self.pacing),
+        };
+        Config {
+            ecn,
+            accurate_ecn: false,
+            congestion_control,
+            pacing,
+            ..self.clone()
         }
     }
 

@@ -18,7 +18,7 @@
 //!   values.
 //!
 //! The [`sender`](Sender) with its state, `sending`, `acknowledging` and `reduction` connect these
-//! parts. `reduction` lets the window shrink at most once for each window of data; `pacing` lets
+//! parts. `negotiation` settles in the handshake how marks are fed back. `reduction` lets the window shrink at most once for each window of data; `pacing` lets
 //! packets leave at the rate that the congestion control answers.
 
 mod accurate_ecn;
@@ -28,6 +28,7 @@ mod config;
 mod congestion;
 mod deadline;
 mod linux;
+mod negotiation;
 mod ns2;
 mod pacing;
 mod quirks;
@@ -41,8 +42,9 @@ mod sender;
 mod sending;
 mod timers;
 
-pub use config::{Config, ConfigError, Variant};
+pub use config::{Config, ConfigError, Fallbacks, Variant};
 pub use congestion::CongestionControl;
+pub use negotiation::{Feedback, Server};
 pub use quirks::Quirks;
 pub use receiver::Receiver;
 pub use segment::{Ack, Block, Echo, Segment};

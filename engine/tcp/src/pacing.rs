@@ -134,6 +134,7 @@ impl Sender {
         if let Some(pacer) = self.congestion.pacer() {
             pacer.waits = false;
         }
+        let config = self.agreed(config);
         let moment = &mut Moment {
             config,
             now_ns,

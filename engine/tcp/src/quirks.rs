@@ -88,9 +88,16 @@ pub struct Quirks {
     /// (`tcp_enter_cwr`), until a packet sent after the echo is acknowledged. By RFC 3168, section
     /// 6.1.2, the window is halved at once, and a window below one packet waits for the timer.
     pub marks_reduce_by_and_by: bool,
-    /// Linux: a connection whose SYN was sent again does not use ECN (`tcp_ecn_clear_syn`; RFC
-    /// 3168, section 6.1.1.1, allows it). The first SYN is always assumed to be lost, never late.
-    pub resent_syn_ends_ecn: bool,
+    /// Linux: a SYN that asks for classic feedback of marks is sent again without asking
+    /// (`tcp_ecn_clear_syn`; RFC 3168, section 6.1.1.1, allows it). One that asks for accurate
+    /// feedback is so only when it is sent a third time, as RFC 9768, section 3.1.4.1, says.
+    pub resent_syn_asks_no_more: bool,
+    /// Linux: the SYN of a connection whose congestion control needs ECN, such as DCTCP, is
+    /// ECN-capable (`tcp_ecn_send_syn`), against RFC 3168, section 6.1.1.
+    pub needed_ecn_in_syn: bool,
+    /// Linux: the flags AE and ECE in the answer of a SYN that asks for accurate feedback mean the
+    /// classic one (`tcp_ecn_rcv_synack`). By RFC 9768, section 3.1.3, they mean accurate feedback.
+    pub nonce_is_classic: bool,
     /// Linux: congestion control starts when the connection is open, so that a lost SYN lowers no
     /// threshold. The window starts with one packet only if two SYNs were lost (`tcp_init_metrics`,
     /// `tcp_init_transfer`). By RFC 5681, section 3.1, one lost SYN is enough.
@@ -125,7 +132,9 @@ impl Quirks {
         has_coarse_timers: true,
         adapts_ack_delay: true,
         marks_reduce_by_and_by: true,
-        resent_syn_ends_ecn: true,
+        resent_syn_asks_no_more: true,
+        needed_ecn_in_syn: true,
+        nonce_is_classic: true,
         needed_ecn_stays: true,
         forgives_lost_syn: true,
         paces_by_departure: true,
@@ -152,7 +161,9 @@ impl Quirks {
         has_coarse_timers: false,
         adapts_ack_delay: false,
         marks_reduce_by_and_by: false,
-        resent_syn_ends_ecn: false,
+        resent_syn_asks_no_more: false,
+        needed_ecn_in_syn: false,
+        nonce_is_classic: false,
         forgives_lost_syn: false,
         paces_by_departure: false,
     };

@@ -6,6 +6,7 @@ use crate::accurate_ecn::Counter;
 use crate::ack_delay::AckDelay;
 use crate::config::Config;
 use crate::deadline::Deadline;
+use crate::negotiation::Feedback;
 use crate::segment::{Ack, Block, Echo, Segment};
 
 /// The receiving endpoint of one flow.
@@ -25,6 +26,8 @@ pub struct Receiver {
     congested: bool,
     /// Marked packets that arrived (for accurate feedback).
     marks: Counter,
+    /// How marks are fed back, once a handshake has settled it.
+    feedback: Option<Feedback>,
     /// Packets that the delayed ACK is for.
     held: u8,
     /// When the delayed ACK is due, ns.
@@ -54,9 +57,13 @@ impl Receiver {
         segment: &Segment,
         answer: &mut impl FnMut(Ack),
     ) {
+        if segment.syn {
+            let ack = self.open(config, now_ns, segment);
+            return answer(ack);
+        }
         let marked = segment.ecn.is_marked();
         let (mut changed, mut is_news) = (false, false);
-        match config.echo() {
+        match config.echo(self.feedback(config)) {
             Echo::None => {}
             Echo::Classic => {
                 self.echo &= !segment.cwr;
@@ -95,7 +102,6 @@ impl Receiver {
         let in_order = no_gap && segment.seq + 1 == self.next;
         if let Some(delay_ns) = config.delayed_ack_ns
             && in_order
-            && !segment.syn
             && !changed
             && !at_once
             && !self
@@ -114,6 +120,33 @@ impl Receiver {
         }
         self.held_until = Deadline::NONE;
         answer(self.acknowledge(config));
+    }
+
+    /// Takes a SYN and returns its answer. The first one settles how marks are fed back; a mark of
+    /// its own does not count (RFC 9768, sections 3.1.5 and 3.2.2.2).
+    #[cold]
+    fn open(&mut self, config: &Config, now_ns: u64, segment: &Segment) -> Ack {
+        if config.quirks.adapts_ack_delay {
+            let delay = self.delay.get_or_insert_default();
+            delay.on_segment(config, now_ns, segment, segment.seq == self.next);
+        }
+        self.insert(segment.seq);
+        self.held_until = Deadline::NONE;
+        let server = config.server();
+        let feedback = *self
+            .feedback
+            .get_or_insert_with(|| server.agrees(segment.ace));
+        Ack {
+            ece: false,
+            ace: server.answers(feedback, segment.ace, segment.ecn),
+            ..self.acknowledge(config)
+        }
+    }
+
+    /// Returns how marks are fed back.
+    #[inline]
+    fn feedback(&self, config: &Config) -> Feedback {
+        self.feedback.unwrap_or(config.feedback())
     }
 
     /// Returns when `on_timer` is due, ns; `None` if no ACK is delayed.
@@ -155,9 +188,9 @@ impl Receiver {
                 *reported = *block;
             }
         }
-        let (ece, ace) = match config.accurate_ecn {
-            true => (false, self.marks.get()),
-            false => (self.echo, 0),
+        let (ece, ace) = match self.feedback(config) {
+            Feedback::Accurate => (false, self.marks.get()),
+            Feedback::Classic | Feedback::None => (self.echo, 0),
         };
         Ack {
             next: self.next,

@@ -15,6 +15,10 @@ pub struct Segment {
     pub ecn: Ecn,
     /// Congestion window reduced (RFC 3168, section 6.1.2).
     pub cwr: bool,
+    /// AE, CWR and ECE of a SYN: what it asks for ([`Feedback::asked`](crate::Feedback)). With
+    /// accurate feedback, the count of marks among the packets of the other end, which sends only
+    /// ACKs: it stays where it starts.
+    pub ace: u8,
 }
 
 /// A run of packets that arrived out of order: `start` to `end`, `end` not included; empty when
@@ -56,7 +60,8 @@ pub struct Ack {
     /// ECN echo; [`Echo`] says of what. Not used with accurate feedback.
     pub ece: bool,
     /// With accurate feedback the number of marked packets that arrived, modulo 8, from 5 on (RFC
-    /// 9768, section 3.2.2).
+    /// 9768, section 3.2.2). In the ACK of a SYN the flags AE, CWR and ECE, which say what the other
+    /// end agrees to.
     pub ace: u8,
     /// Selective acknowledgements, the most recent first (RFC 2018, section 4).
     pub sack: [Block; 3],

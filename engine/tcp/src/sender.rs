@@ -1,8 +1,10 @@
 //! The sender: its state, and the events from outside that change it.
 
+use crate::accurate_ecn::FIRST_COUNT;
 use crate::config::{Config, Variant};
 use crate::congestion::{Congestion, Event};
 use crate::deadline::Deadline;
+use crate::negotiation::{Settled, tells_of_mangling};
 use crate::recovery::{self, Rack, Scoreboard};
 use crate::rto::Rto;
 use crate::segment::{Ack, Segment};
@@ -68,8 +70,8 @@ pub struct Sender {
     pub(crate) reduced: bool,
     /// At the last mark the window was at most one packet.
     pub(crate) closed_by_mark: bool,
-    /// The SYN was sent again ([`Quirks::resent_syn_ends_ecn`](crate::Quirks)).
-    pub(crate) without_ecn: bool,
+    /// What is left of the feedback of marks that it asks for.
+    pub(crate) settled: Settled,
     /// A packet waits for its time, and the caller does not know yet (`pacing`).
     pub(crate) release_changed: bool,
     /// New packets sent on duplicate ACKs before recovery (RFC 3042).
@@ -110,7 +112,11 @@ impl Sender {
             ignores_duplicates: false,
             reduced: false,
             closed_by_mark: false,
-            without_ecn: false,
+            settled: if config.syn {
+                Settled::New
+            } else {
+                Settled::All
+            },
             release_changed: false,
             limited: 0,
             retransmissions: 0,
@@ -150,6 +156,14 @@ impl Sender {
         if ack.next > self.max {
             return;
         }
+        let agreed;
+        let ack = if config.syn && self.una == 0 && ack.next > 0 {
+            agreed = self.take_answer(config, ack);
+            &agreed
+        } else {
+            ack
+        };
+        let config = self.agreed(config);
         let moment = &mut Moment {
             config,
             now_ns,
@@ -176,10 +190,42 @@ impl Sender {
         recovery::on_ack(self, moment, ack);
     }
 
+    /// Takes the answer of the SYN: what the other end agrees to. Returns the ACK that it is.
+    #[cold]
+    fn take_answer(&mut self, config: &Config, ack: &Ack) -> Ack {
+        let agreed = config
+            .feedback()
+            .agreed(ack.ace, config.quirks.nonce_is_classic);
+        if agreed != config.feedback() {
+            self.settled = Settled::Less(agreed);
+            let lesser = config.fallback(agreed);
+            if lesser.congestion_control != config.congestion_control {
+                self.congestion = Congestion::new(lesser);
+            }
+        } else if tells_of_mangling(config.codepoint_of_syn(), ack.ace) {
+            self.settled = Settled::Mangled;
+        }
+        Ack {
+            ece: false,
+            ace: FIRST_COUNT,
+            ..*ack
+        }
+    }
+
+    /// Returns the parameters to which the other end agreed.
+    #[inline(always)]
+    pub(crate) fn agreed<'a>(&self, config: &'a Config) -> &'a Config {
+        match self.settled {
+            Settled::Less(feedback) => config.fallback(feedback),
+            _ => config,
+        }
+    }
+
     /// Retransmits after a time-out (RFC 5681, section 3.1; RFC 6298, 5.4 to 5.6). If marks closed
     /// the window and no packet is in flight, it opens the window for one packet instead (RFC 3168,
     /// section 6.1.2). Does nothing before the [`deadline`](Sender::deadline).
     pub fn on_timer(&mut self, config: &Config, now_ns: u64, send: &mut impl FnMut(Segment)) {
+        let config = self.agreed(config);
         let moment = &mut Moment {
             config,
             now_ns,
@@ -250,7 +296,7 @@ impl Sender {
     ) {
         let restarts = idle_ns > self.rto.timeout_ns(config);
         self.congestion
-            .on_event(config, Event::Idle { idle_ns, restarts });
+            .on_event(self.agreed(config), Event::Idle { idle_ns, restarts });
         self.write(config, now_ns, packets, send);
     }
 
@@ -262,6 +308,7 @@ impl Sender {
         packets: u32,
         send: &mut impl FnMut(Segment),
     ) {
+        let config = self.agreed(config);
         let moment = &mut Moment {
             config,
             now_ns,

@@ -2,9 +2,11 @@
 
 use sluice_ecn::Ecn;
 
+use crate::accurate_ecn::FIRST_COUNT;
 use crate::config::Config;
 use crate::congestion::Sent;
 use crate::deadline::Deadline;
+use crate::negotiation::{Feedback, Settled};
 use crate::recovery;
 use crate::segment::Segment;
 use crate::sender::{Moment, Sender};
@@ -68,20 +70,34 @@ impl Sender {
         self.transmit_once(moment, seq, false);
     }
 
-    /// Returns the codepoint of a packet of a flow that uses ECN, and whether it carries CWR.
-    fn codepoint(&mut self, config: &Config, syn: bool, retransmitted: bool) -> (Ecn, bool) {
-        self.without_ecn |= config.quirks.resent_syn_ends_ecn && syn && retransmitted;
-        let capable = !self.without_ecn && !syn;
-        let tells = capable && (!retransmitted || config.quirks.marks_retransmissions);
+    /// Returns the codepoint of a data packet of a flow that uses ECN, and whether it carries CWR.
+    fn codepoint(&mut self, config: &Config, retransmitted: bool) -> (Ecn, bool) {
+        let capable = !matches!(self.settled, Settled::Mangled | Settled::Cleared);
+        let tells = !retransmitted || config.quirks.marks_retransmissions;
         let cwr = tells && self.reduced && !config.accurate_ecn;
         let stays = config.quirks.needed_ecn_stays && config.congestion_control.needs_ecn();
         self.reduced &= !cwr;
-        let ecn = if tells || capable && stays {
-            Ecn::Ect0
+        let ecn = if capable && (tells || stays) {
+            config.capable()
         } else {
             Ecn::NotEct
         };
         (ecn, cwr)
+    }
+
+    /// Returns the flags AE, CWR and ECE of a SYN: what it asks for.
+    fn flags_of_syn(&self, config: &Config, retransmitted: bool) -> u8 {
+        let feedback = config.feedback();
+        let asks = match feedback {
+            // once more, then no longer (RFC 9768, section 3.1.4.1)
+            Feedback::Accurate => self.retransmissions == 0,
+            Feedback::Classic | Feedback::None => !config.quirks.resent_syn_asks_no_more,
+        };
+        if asks || !retransmitted {
+            feedback.asked()
+        } else {
+            Feedback::None.asked()
+        }
     }
 
     /// Sends a packet; `probes_again` if it repeats one as a probe.
@@ -94,10 +110,20 @@ impl Sender {
         let config = moment.config;
         let syn = config.syn && seq == 0;
         let retransmitted = seq < self.max;
-        let (ecn, cwr) = if config.ecn {
-            self.codepoint(config, syn, retransmitted)
-        } else {
-            (Ecn::NotEct, false)
+        let ((ecn, cwr), ace) = match (config.ecn, syn) {
+            (false, _) => ((Ecn::NotEct, false), 0),
+            (true, true) => {
+                let ace = self.flags_of_syn(config, retransmitted);
+                let ecn = match ace {
+                    0 => Ecn::NotEct,
+                    _ => config.codepoint_of_syn(),
+                };
+                ((ecn, false), ace)
+            }
+            (true, false) => {
+                let ace = FIRST_COUNT * u8::from(config.accurate_ecn);
+                (self.codepoint(config, retransmitted), ace)
+            }
         };
         (moment.send)(Segment {
             seq,
@@ -105,6 +131,7 @@ impl Sender {
             retransmitted,
             ecn,
             cwr,
+            ace,
         });
         if let Some(rack) = &mut self.rack {
             let in_flight = rack.on_sent(moment.now_ns, seq);

@@ -88,6 +88,7 @@ fn at_the_start_and_after_a_pause_acks_are_not_held_back() {
             retransmitted: false,
             ecn: Ecn::NotEct,
             cwr: false,
+            ace: 0,
         };
         let mut count = 0;
         receiver.on_segment(&config, now_ns, &segment, &mut |_| count += 1);
@@ -221,6 +222,7 @@ fn waits(receiver: &mut Receiver, seqs: std::ops::Range<u32>) -> Vec<u64> {
             retransmitted: false,
             ecn: Ecn::NotEct,
             cwr: false,
+            ace: 0,
         };
         let start_ns = if seq == 0 { 0 } else { now_ns };
         receiver.on_segment(&config, start_ns, &segment, &mut |_| at_once += 1);

@@ -4,6 +4,7 @@ mod bench;
 mod channel;
 mod cubic;
 mod dctcp;
+mod handshake;
 mod linux;
 mod linux_marks;
 mod ns2;

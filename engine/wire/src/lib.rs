@@ -9,4 +9,4 @@ mod wire;
 pub use bursts::Bursts;
 pub use distribution::Distribution;
 pub use policer::Policer;
-pub use wire::{Loss, Wire, WirePlan, WireTally};
+pub use wire::{Loss, Tampering, Wire, WirePlan, WireTally};

@@ -34,6 +34,19 @@ pub enum Loss {
     Policer(Policer),
 }
 
+/// What a wire does to explicit congestion notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tampering {
+    /// Clears the ECN codepoint of every packet.
+    Bleach,
+    /// Sets CE in every packet, ECN-capable or not.
+    Mark,
+    /// Clears AE, CWR and ECE of every TCP header.
+    ClearFlags,
+    /// Loses SYNs, and their answers, in which any of these flags is set.
+    LoseSyn,
+}
+
 /// What happens to packets on a wire.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WirePlan {
@@ -47,6 +60,8 @@ pub struct WirePlan {
     pub reorder: bool,
     /// Slots in which packets come out; they keep their order.
     pub bursts: Option<Bursts>,
+    /// What it does to ECN; the caller does it.
+    pub tampers: Option<Tampering>,
 }
 
 impl WirePlan {
@@ -197,6 +212,18 @@ impl<P> Wire<P> {
         Some(due)
     }
 
+    /// Loses a packet that would have entered.
+    pub fn lose(&mut self) -> Option<Ticks> {
+        self.tally.entered += 1;
+        self.tally.lost += 1;
+        None
+    }
+
+    /// What it does to ECN.
+    pub fn tampers(&self) -> Option<Tampering> {
+        self.plan.tampers
+    }
+
     /// Returns when the next packet comes out; `None` if there is none.
     pub fn due(&self) -> Option<Ticks> {
         self.waiting.peek().map(|Reverse(first)| first.due)
@@ -278,6 +305,7 @@ mod tests {
             jitter_share: 1.0,
             reorder,
             bursts: None,
+            tampers: None,
         };
         plan.check().unwrap();
         Wire::new(plan, stream(7, "wire 0", 0))

@@ -39,6 +39,10 @@ pub(super) fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings
     let rate_bps = options.rate.as_deref().map(rate_bps).transpose()?;
     let rate_file = rate_file(options)?;
     let settings = |simplex: &SimplexLink, delay_ns: Option<u64>| {
+        let wire = scenario.own(simplex).and_then(|own| own.wire.as_ref());
+        if wire.is_some_and(|wire| wire.ecn.is_some()) {
+            return refuse("wire.ecn must be left out: only the network world rewrites headers on a wire");
+        }
         let discipline = scenario.own_discipline(simplex).unwrap_or(&discipline);
         Ok(LinkSettings {
             rate_bps: rate_bps.unwrap_or(simplex.rate_bps as u64),
@@ -50,10 +54,7 @@ pub(super) fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings
                     varying(&scenario, simplex)?.map(|varying| varying.later(from_ns(options)))
                 }
             },
-            wire: scenario
-                .own(simplex)
-                .and_then(|own| own.wire.as_ref())
-                .map(Wire::plan),
+            wire: wire.map(Wire::plan),
             delay_ns: delay_ns.unwrap_or_else(|| ns(simplex.delay_s)),
             overhead_bytes: 0,
             buffer: buffer(scenario.buffer(simplex), options)?,

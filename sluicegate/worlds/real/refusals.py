@@ -104,6 +104,12 @@ def of_flows(
                 )
         for problem in _of_group(flows, congestion_control, known, ipv6, rewrites):
             yield f"flows.{number}{problem}"
+    for name, own in scenario.links.items():
+        if own.wire is not None and own.wire.ecn is not None:
+            yield (
+                f'links."{name}".wire.ecn = {own.wire.ecn} must be left out: only the network world '
+                "rewrites headers on a wire"
+            )
     if len(of_hosts(scenario, congestion_control)) > 1:
         yield (
             "flows: tcp.ecn must be the same for all, and whether it is accurate: it is a setting "
@@ -155,6 +161,11 @@ def _of_group(
             yield (
                 f".tcp.packet_bytes = {flows.tcp.packet_bytes} must lie between {least} and "
                 f"{most}: the kernel makes no others"
+            )
+        if flows.tcp.server_ecn is not None:
+            yield (
+                f".tcp.server_ecn = {flows.tcp.server_ecn} must be left out: both ends are like this "
+                "kernel (the network world has others)"
             )
         if flows.kind == "tcp" and flows.rate_bps is not None:
             yield (

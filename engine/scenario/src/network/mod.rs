@@ -29,6 +29,6 @@ pub use rate::{DocsisLink, Rate, RateFile, RateStep, Steps, WifiLink};
 pub use rate_file::{Varying, fingerprint as service_hash};
 pub use scenario::NetworkScenario;
 pub(crate) use tcp::names as tcp_names;
-pub use tcp::{Like, Tcp, Variant};
+pub use tcp::{Like, ServerEcn, Tcp, Variant};
 pub use topology::{Dumbbell, Graph, Link, Pair, ParkingLot, Route, SimplexLink, Star, Topology};
 pub use wire::{Bernoulli, Bursts, GilbertElliott, Loss, Policer, Wire};

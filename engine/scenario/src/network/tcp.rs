@@ -84,6 +84,22 @@ words! {
     }
 }
 
+words! {
+    /// What the end that answers a SYN can do about marks.
+    pub enum ServerEcn {
+        /// Accurate feedback (RFC 9768), and classic.
+        Accurate = "accurate",
+        /// Classic feedback (RFC 3168).
+        Classic = "classic",
+        /// Classic feedback with the nonce of RFC 3540, which is historic.
+        Nonce = "nonce",
+        /// Nothing: it takes no notice of what is asked for.
+        None = "none",
+        /// Nothing, and its answer reflects the flags of the SYN.
+        Broken = "broken",
+    }
+}
+
 table! {
     /// Both ends of a TCP connection.
     pub struct Tcp checked by has_what_its_control_needs {
@@ -103,9 +119,14 @@ table! {
         /// Whether both ends use explicit congestion notification (RFC 3168).
         ecn: bool = false;
         /// Whether the receiver feeds marks back by their number (AccECN, RFC 9768), where `ecn` is
-        /// true; not given: if the congestion control asks for it. If it is false, `prague` falls
-        /// back to Reno.
+        /// true; not given: if the congestion control asks for it. If it is false, or the other end
+        /// cannot, `prague` falls back to Reno.
         accurate_ecn: Option<bool>;
+        /// What the other end can do about marks, which the handshake finds out: `accurate` (and classic
+        /// ECN), `classic`, `nonce` (classic ECN with the nonce of RFC 3540), `none`, or `broken` (none,
+        /// and its answer reflects the flags of the SYN); not given: the same as this end. A handshake
+        /// is what `like = "linux"` has.
+        server_ecn: Option<ServerEcn>;
         /// Whether the first slow start goes on at a quarter of its pace when round-trip times grow,
         /// and ends five round trips later (HyStart++, RFC 9406). Linux's CUBIC has a HyStart of its
         /// own.
@@ -156,11 +177,6 @@ impl Tcp {
         }
     }
 
-    /// True if its packets ask for the treatment of L4S (RFC 9331, section 4.3).
-    pub fn sends_ect1(&self) -> bool {
-        self.agreed_control().answers_marks()
-    }
-
     fn has_what_its_control_needs(&self, reader: &mut Reader) {
         let control = self.congestion_control;
         let name = control.name();
@@ -178,6 +194,11 @@ impl Tcp {
         }
         if self.hystart_plus && self.like == Like::Linux && control == CongestionControl::Cubic {
             reader.say("hystart_plus = true: Linux's CUBIC has a HyStart of its own");
+        }
+        if self.server_ecn.is_some() && self.like != Like::Linux {
+            reader.say(
+                "server_ecn needs like = 'linux': only there is a handshake that finds it out",
+            );
         }
         if control.needs_times() && variant != Variant::Rack {
             reader.say(format!(

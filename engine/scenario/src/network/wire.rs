@@ -1,12 +1,12 @@
 //! Wires that lose, delay, gather and reorder packets.
 
-use sluice_wire::{Loss as Losses, WirePlan};
+use sluice_wire::{Loss as Losses, Tampering, WirePlan};
 
 use crate::{
     limits::{Limits, above, at_least},
     network::distribution::Distribution,
     reader::Reader,
-    table::{kinds, table},
+    table::{kinds, table, words},
 };
 
 const PROBABILITY: Limits = at_least(0.0).at_most(1.0);
@@ -65,6 +65,20 @@ table! {
     }
 }
 
+words! {
+    /// What a wire does to explicit congestion notification, as middleboxes of the Internet do.
+    pub enum Tampers {
+        /// Clears the ECN codepoint of every packet.
+        Bleach = "bleach",
+        /// Sets CE in every packet, ECN-capable or not.
+        Mark = "mark",
+        /// Clears AE, CWR and ECE of every TCP header.
+        ClearFlags = "clear_flags",
+        /// Loses SYNs, and their answers, in which any of these flags is set.
+        LoseSyn = "lose_syn",
+    }
+}
+
 table! {
     /// What happens to packets on the wire, behind the queue and the transmission.
     ///
@@ -81,6 +95,9 @@ table! {
         reorder: bool = false;
         /// Slots in which packets come out, after the jitter; not given: each comes out by itself.
         bursts: Option<Bursts>;
+        /// What it does to explicit congestion notification, as some middleboxes do; not given: nothing.
+        /// The network world has it.
+        ecn: Option<Tampers>;
     }
 }
 
@@ -96,12 +113,26 @@ impl Wire {
                 gap: bursts.gap.plan(),
                 packets: bursts.packets,
             }),
+            tampers: self.ecn.map(|tampers| match tampers {
+                Tampers::Bleach => Tampering::Bleach,
+                Tampers::Mark => Tampering::Mark,
+                Tampers::ClearFlags => Tampering::ClearFlags,
+                Tampers::LoseSyn => Tampering::LoseSyn,
+            }),
         }
     }
 
     fn sensible(&self, reader: &mut Reader) {
-        if self.loss.is_none() && self.jitter.is_none() && self.bursts.is_none() {
-            reader.say("one of loss, jitter and bursts must be given: else nothing happens on it");
+        let happens = [
+            self.loss.is_some(),
+            self.jitter.is_some(),
+            self.bursts.is_some(),
+            self.ecn.is_some(),
+        ];
+        if !happens.contains(&true) {
+            reader.say(
+                "one of loss, jitter, bursts and ecn must be given: else nothing happens on it",
+            );
         }
         if self.reorder && self.bursts.is_some() {
             reader.say(
