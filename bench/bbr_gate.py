@@ -99,7 +99,7 @@ def rows() -> Iterator[str]:
     lines = kept()
     used = in_time(lines)
     yield from table(used, CELLS, lets_go_early=False)
-    p99, most = (sorted(1e3 * line[name] for line in used) for name in ("late_p99_s", "late_max_s"))
+    p99, most = (sorted(1e3 * line[f"late_{of}_s"] for line in used) for of in ("p99", "max"))
     middle = len(used) // 2
     yield (
         f"\n{len(used)} runs, kernel {', '.join(sorted({line['kernel'] for line in used}))}. One "

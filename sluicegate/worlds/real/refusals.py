@@ -164,8 +164,8 @@ def _of_group(
             )
         if flows.tcp.server_ecn is not None:
             yield (
-                f".tcp.server_ecn = {flows.tcp.server_ecn} must be left out: both ends are like this "
-                "kernel (the network world has others)"
+                f".tcp.server_ecn = {flows.tcp.server_ecn} must be left out: both ends are "
+                "like this kernel (the network world has others)"
             )
         if flows.kind == "tcp" and flows.rate_bps is not None:
             yield (
