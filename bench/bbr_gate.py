@@ -104,9 +104,9 @@ def rows() -> Iterator[str]:
     yield (
         f"\n{len(used)} runs, kernel {', '.join(sorted({line['kernel'] for line in used}))}. One "
         f"packet in a hundred left the link more than {p99[middle]:.2f} ms late (median of the "
-        f"runs; {p99[-1]:.2f} in the worst); the latest one {most[middle]:.0f} ms ({most[-1]:.0f}). "
-        f"Runs that are left out because that was more than {1e3 * MOST_LATE_S:g} ms: "
-        f"{len(lines) - len(used)}."
+        f"runs; {p99[-1]:.2f} in the worst); the latest one {most[middle]:.0f} ms "
+        f"({most[-1]:.0f}). Runs that are left out because that was more than "
+        f"{1e3 * MOST_LATE_S:g} ms: {len(lines) - len(used)}."
     )
 
 

@@ -41,7 +41,9 @@ pub(super) fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings
     let settings = |simplex: &SimplexLink, delay_ns: Option<u64>| {
         let wire = scenario.own(simplex).and_then(|own| own.wire.as_ref());
         if wire.is_some_and(|wire| wire.ecn.is_some()) {
-            return refuse("wire.ecn must be left out: only the network world rewrites headers on a wire");
+            return refuse(
+                "wire.ecn must be left out: only the network world rewrites headers on a wire",
+            );
         }
         let discipline = scenario.own_discipline(simplex).unwrap_or(&discipline);
         Ok(LinkSettings {

@@ -107,8 +107,8 @@ def of_flows(
     for name, own in scenario.links.items():
         if own.wire is not None and own.wire.ecn is not None:
             yield (
-                f'links."{name}".wire.ecn = {own.wire.ecn} must be left out: only the network world '
-                "rewrites headers on a wire"
+                f'links."{name}".wire.ecn = {own.wire.ecn} must be left out: only the network '
+                "world rewrites headers on a wire"
             )
     if len(of_hosts(scenario, congestion_control)) > 1:
         yield (
