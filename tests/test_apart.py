@@ -149,8 +149,15 @@ def wait_for(what):
     raise AssertionError("it never came")
 
 
+def wait_for_loop(process):
+    """Wait until a process is in a loop: it has a header, and does not come to rest."""
+    wait_for(lambda: "/user.so" in Path(f"/proc/{process}/maps").read_text())
+    before = ticks(process)
+    wait_for(lambda: ticks(process) > before + 50)
+
+
 def ticks(process):
-    """Return the processor time of a process: one that does not wait is in a loop."""
+    """Return the processor time of a process, in 10 ms."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return int(fields[11])
 
@@ -160,7 +167,7 @@ def test_ctrl_c_ends_a_loop_without_end_and_says_where(given, tmp_path):
     given(LATE.format('for (;;) __asm__ volatile("");'))
     command = start(tmp_path, "compare", "scenario.toml", "--no-report")
     (child,) = wait_for(lambda: beside(command.pid))
-    wait_for(lambda: ticks(child) > 300)
+    wait_for_loop(child)
     command.send_signal(signal.SIGINT)
     _, said = command.communicate(timeout=60)
     assert command.returncode == 130
@@ -292,7 +299,7 @@ def test_ctrl_c_ends_a_drop_function_without_end(given_red, command, tmp_path):
     given_red(LOOP)
     started = start(tmp_path, *ASKING[command])
     (child,) = wait_for(lambda: beside(started.pid))
-    wait_for(lambda: ticks(child) > 300)
+    wait_for_loop(child)
     started.send_signal(signal.SIGINT)
     _, said = started.communicate(timeout=60)
     assert started.returncode == 130
