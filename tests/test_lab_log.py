@@ -28,7 +28,7 @@ from sluicegate.toml import toml
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKETS = 1500
+PACKETS = 1000
 RATE, LIMIT = "20e6", "40"
 VICTIMS = ("tail", "front", "random")
 SCHEDULERS = ("fq", "drr", "sfq")
