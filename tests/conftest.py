@@ -45,6 +45,16 @@ def _own_store(tmp_path_factory, monkeypatch):
 
 
 @pytest.fixture
+def undrawn(monkeypatch):
+    """Leave figures in pages undrawn: two drawings of each take most of the time of a page.
+
+    For tests of what a page or a command says. Figures are put together all the same, and those
+    that are saved as files are drawn.
+    """
+    monkeypatch.setattr("sluicegate.report.page._inline", lambda figure, name: "<svg></svg>")
+
+
+@pytest.fixture
 def small_disk(tmp_path):
     """Return a folder with room for a few files, and a function that mounts it anew."""
     folder = tmp_path / "disk"

@@ -13,7 +13,7 @@ from sluicegate.advice.settings import settings
 from sluicegate.cli import main
 from sluicegate.lab import image, kernel, machine
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("undrawn")]
 
 ASKED = ["--rtt", "40ms", "--flows", "5", "--control", "reno", "--limit", "200"]
 SMALL = ["--aqm", "fq_codel", "--packets", "1e6", "--workers", "1"]

@@ -305,6 +305,7 @@ def test_phases_follow_the_number_of_flows(tmp_path):
     assert run.values["slow.queueing_delay"] > run.values["fast.queueing_delay"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_pages_are_whole_and_videos_adapt(tmp_path):
     # seconds enough for a page and some segments
     path = replace(BRIEF, rate_bps=4e6, duration_s=16.0, warm_up_s=4.0)
@@ -335,6 +336,7 @@ def test_pages_are_whole_and_videos_adapt(tmp_path):
         assert told in html
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_harm_is_that_of_the_runs_of_three_sections(tmp_path):
     sections = ["5.1.1", "5.4", "6.2"]
     found = evaluate(["codel"], tmp_path, profile=BRIEF, sections=sections, workers=1)
@@ -620,6 +622,7 @@ def test_tables_have_every_measure(sixth):
     assert verdicts.height == 4
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_pages_have_verdicts_and_pictures(tmp_path):
     sections = ["6.2", "8.2.6"]
     found = evaluate(["codel"], tmp_path, profile=BRIEF, sections=sections, workers=1)
@@ -639,6 +642,7 @@ def test_pages_have_verdicts_and_pictures(tmp_path):
     assert "to the even number" in html
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_command_prints_verdicts_and_writes_the_page(tmp_path, capsys, monkeypatch):
     from sluicegate.cli import main
 

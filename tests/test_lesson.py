@@ -17,7 +17,7 @@ from sluicegate.lessons.real import with_classes
 from sluicegate.scenario import NetworkScenario, load
 from sluicegate.testbed.check import missing, needs
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("undrawn")]
 
 LACKING = missing(needs())
 

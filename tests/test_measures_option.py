@@ -9,7 +9,7 @@ from sluicegate.measures import DEFINITIONS, OF_CLASS
 from sluicegate.report.comparison import comparison_page
 from sluicegate.report.folder import write_report
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("undrawn")]
 
 SCENARIO = """
 slots = 2e4

@@ -21,7 +21,7 @@ from sluicegate.scenario.choice import choose
 from sluicegate.worlds import Network
 from sluicegate.worlds.network.record import NetworkRecord
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("undrawn")]
 
 DUMBBELL = Path(__file__).parent.parent / "scenarios" / "network" / "dumbbell.toml"
 PI = sg.Discipline(aqm="pi", params={"q_ref": 20})

@@ -135,6 +135,7 @@ def test_a_discipline_keeps_its_colour_in_all_figures(comparison):
     assert averages.axes[0].lines[0].get_color() == queues.axes[2].lines[0].get_color()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_windows_are_drawn_if_the_scenario_asks_for_them(comparison):
     assert window_series_figure(comparison.records) is None
     late = [network.TcpFlows(count=2, start_s=1.0)]
@@ -161,6 +162,7 @@ def test_a_page_of_almost_nothing_can_be_drawn(changes):
     assert "The queue in time" in comparison_page(sg.compare(few)).html()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_dotted_line_is_explained_only_if_there_is_one(comparison):
     assert "Dotted:" in comparison_page(comparison).html()
     without = scenario(disciplines=DISCIPLINES[:1], duration_s=1.0)
@@ -241,6 +243,7 @@ def test_completion_times_have_a_column_if_flows_end():
     assert 0.04 < time_s < 2
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_methods_of_intervals_are_named_with_their_disciplines():
     """Drop-tail uses no random number: with flows that start at once all its runs are equal."""
     found = sg.compare(scenario(flows=[network.TcpFlows(count=2)], duration_s=4.0))
@@ -251,6 +254,7 @@ def test_methods_of_intervals_are_named_with_their_disciplines():
     assert methods(found.records[1:]) == [found.records[1].method]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_page_says_what_was_run(comparison):
     html = comparison_page(comparison).html()
     for wanted in (
@@ -287,6 +291,7 @@ def test_the_page_says_what_has_no_effect_and_which_queue_is_meant(comparison):
     assert scenario(disciplines=[marking], flows=hears).notes() == []
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_is_an_error_of_the_system_and_nothing_half_written_stays(comparison, tmp_path):
     def told(name, write):
@@ -308,6 +313,7 @@ def test_a_full_disk_is_an_error_of_the_system_and_nothing_half_written_stays(co
     )
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_the_table_is_shown_if_the_report_cannot_be_written(root, tmp_path, capsys):
     (tmp_path / "report.html").symlink_to("/dev/full")
@@ -342,6 +348,7 @@ def test_if_the_first_queue_is_empty_another_one_is_reported():
     assert without_ids(svg) in without_ids(html)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_commands_name_the_queue_that_they_report(root, tmp_path, capsys):
     given = str(root / "scenarios" / "network" / "lred-6.toml")
     short = ["--duration", "1", "--replications", "2", "--aqm", "drop_tail"]
@@ -357,6 +364,7 @@ def test_the_table_of_queues_has_each_queue_with_all_disciplines(comparison):
     assert [row[1] for row in rows] == 2 * [each.name for each in DISCIPLINES]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_series_and_flows_are_written_beside_the_page(comparison, tmp_path):
     write_report(comparison, tmp_path)
     series = pl.read_parquet(tmp_path / "series.parquet")

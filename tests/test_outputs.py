@@ -12,7 +12,7 @@ from sluicegate.estimate import Measure
 from sluicegate.papers.claims import Claim
 from sluicegate.papers.comparison import Reproduction, Row
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("undrawn")]
 
 SHORT = ("--slots", "20000", "--replications", "4")
 

@@ -48,6 +48,7 @@ def names(folder):
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_files_of_an_earlier_report_are_removed_and_no_others(tmp_path):
     write_report(sg.compare(NETWORK), tmp_path, figures="svg")
     before = names(tmp_path)
@@ -70,6 +71,7 @@ def test_figures_of_the_same_report_stay(tmp_path):
     assert names(tmp_path) > before
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_nothing_is_removed_if_it_is_not_known_what_is_ours(tmp_path):
     write_report(sg.compare(NETWORK), tmp_path)
     before = names(tmp_path)
@@ -78,6 +80,7 @@ def test_nothing_is_removed_if_it_is_not_known_what_is_ours(tmp_path):
     assert names(tmp_path) == {*before, "differences.tex"}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_two_reports_at_the_same_time_do_not_mix(tmp_path, monkeypatch):
     """A second one begins as the first has written all but its page: it waits for that, too."""
     slotted, network = sg.compare(SLOTTED), sg.compare(NETWORK)
@@ -149,6 +152,7 @@ def test_no_text_in_csv_is_a_formula_and_all_can_be_read_back():
     assert back == [text or "" for text in FORMULAS]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_label_that_is_a_formula_reaches_every_csv_as_text(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     label = '=cmd|"/c calc"!A1'

@@ -53,6 +53,7 @@ def ticks(figure):
 # --- what varies as no number
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("vary", "labels"),
     [
@@ -382,6 +383,7 @@ def test_a_program_chooses_the_measures_of_a_sweep_as_those_of_a_comparison(scen
         usual.showing("p99")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_sweep_tells_what_a_comparison_tells(scenario, capsys):
     words = ["--vary", "topology.rate_bps=1M,2M,200M", "--out", "out"]
     told = (

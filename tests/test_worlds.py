@@ -21,7 +21,7 @@ from sluicegate.report.tables import comparison_rows, record_rows
 from sluicegate.worlds import Chain
 from sluicegate.worlds.chain import run
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("undrawn")]
 
 RED = {"min_th": 3, "max_th": 9, "w": 0.2, "spacing": "independent", "idle_decay": False}
 BOTH = ("slotted", "chain")
