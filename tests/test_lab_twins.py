@@ -59,8 +59,13 @@ RED_LIKE = ("red", "choke", "gred")
 
 
 def seconds(name):
-    """RED and its kin drop most of the first windows, and a second would soon be over."""
-    return 1 if name in QDISCS and name not in RED_LIKE else 6
+    """RED and its kin drop most of the first windows, and a second would soon be over.
+
+    After CHOKe's drops all flows may wait for their time-outs, for some two seconds.
+    """
+    if name in CONTROLS:
+        return 4
+    return 8 if name == "choke" else 5 if name in RED_LIKE else 1
 
 
 def planned(name, control="reno", ecn=False):
