@@ -395,6 +395,7 @@ class Period:
     ports: list[Tally]
     kinds: list[list[KindTally]]
     wires: list[tuple[int, int, int]]
+    bands: list[list[Tally]]
     classes: list[ClassCounts]
     acknowledged: int
     retransmissions: int
@@ -427,6 +428,7 @@ class PortSeries:
     rate_bps: NDArray[np.uint64]
     average: NDArray[np.float64]
     probability: NDArray[np.float64]
+    bands: list[tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint64]]]
 
 @final
 class FlowSeries:

@@ -50,7 +50,7 @@ class Comparison:
             SluiceError: If one is no measure, or of a class that the scenario does not have.
         """
         columns = check_names(measures, "measures")
-        check_classes(columns, self.scenario.classes(), "measures")
+        check_classes(columns, self.scenario.parts(), "measures")
         return replace(self, columns=columns or None)
 
     def __repr__(self) -> str:

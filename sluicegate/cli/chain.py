@@ -59,5 +59,5 @@ def chain(
     changed = options.changes(aqm=aqm or [], slots=None, replications=None, seed=None)
     world = Chain(grid=grid, method=method, limit=limit, front_times=front_times)
     chosen = options.scenario(scenario, changed)
-    columns = options.measures(measures, chosen.classes())
+    columns = options.measures(measures, chosen.parts())
     show(chosen, [world], out, json, measures=columns, fresh=fresh)

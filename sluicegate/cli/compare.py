@@ -69,7 +69,7 @@ def compare(
         duration=duration,
     )
     chosen = options.scenario(scenario, changed)
-    columns = options.measures(measures, chosen.classes())
+    columns = options.measures(measures, chosen.parts())
     if packets is not None and world is not None and len(world) > 1:
         raise UsageError(f"--packets takes one world, but {len(world)} are given")
     worlds = options.worlds(world, chosen, settings)

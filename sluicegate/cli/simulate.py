@@ -74,7 +74,7 @@ def simulate(
         service=service,
     )
     chosen = _without_file(changed) if scenario is None else options.scenario(scenario, changed)
-    shown = options.measures(measures, chosen.classes())
+    shown = options.measures(measures, chosen.parts())
     if (count := len(chosen.disciplines)) > 1:
         raise SluiceError(
             f"{scenario}: there are {count} disciplines; choose with --aqm, or use sluice compare"

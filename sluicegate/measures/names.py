@@ -138,7 +138,8 @@ def check_classes(names: Iterable[str], classes: Sequence[str], where: str) -> N
 
     Args:
         names: Of measures, as `check_names` gives them.
-        classes: Names of its classes; none if its flows are not counted by class.
+        classes: Names of its classes, and of the bands of its disciplines; none if its flows are
+            not counted by class.
         where: As for `check_name`.
 
     Raises:

@@ -29,6 +29,7 @@ MEANINGS = {
     "victim": "which packet is lost when one must be dropped: the one that arrives (tail), the one "
     "at the head (front), or one of those that wait (random)",
     "lane": "one of the queues of a scheduler or of a discipline with several",
+    "tin": "one of the classes of service of CAKE, with queues of its own",
     "queueing delay": "what queues add to the time of a packet: its mean sojourns at all queues "
     "together, or mean queue over throughput",
     "drop function": "the drop probability that goes with an average queue",

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sluicegate import _engine
 from sluicegate.errors import SluiceError
 from sluicegate.registry import Aqm, PythonAqm
+from sluicegate.scenario.bands import band_names
 from sluicegate.scenario.table import Table
 from sluicegate.traffic import Capture, Modulator
 
@@ -45,6 +46,12 @@ class DisciplineBase(Table):
     def name(self) -> str:
         """The label, or else the AQM's name with what was given."""
         return self.handle.name
+
+    @property
+    def bands(self) -> list[str]:
+        """The names of its lanes (DualPI2), tins (CAKE) or classes of service, if it has any."""
+        discipline: Any = self  # the generated class
+        return band_names(self.configured.fingerprint, len(discipline.classes))
 
 
 class _AnyScenarioBase(Table):
@@ -81,6 +88,10 @@ class _AnyScenarioBase(Table):
     def classes(self) -> list[str]:
         """The class of each group of flows by its name; empty if none is counted by class."""
         return []
+
+    def parts(self) -> list[str]:
+        """The names of all whose packets are counted apart: classes, and bands of disciplines."""
+        return self.classes()
 
     def _repr_html_(self) -> str:
         from sluicegate.report.notebook import of_scenario  # reports import this module
@@ -179,6 +190,13 @@ class NetworkScenarioBase(_AnyScenarioBase):
     def classes(self) -> list[str]:
         """As said."""
         return self.handle.classes()
+
+    def parts(self) -> list[str]:
+        """As said."""
+        scenario: Any = self  # the generated class
+        of_links = map(self.own_discipline, self.queued_links)
+        disciplines = [*scenario.disciplines, *filter(None, of_links)]
+        return [*self.classes(), *(band for each in disciplines for band in each.bands)]
 
     def notes(self) -> list[str]:
         """What a reader of the measures must know, a sentence each."""

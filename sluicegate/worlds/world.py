@@ -64,6 +64,9 @@ class AnyScenario(Protocol):
     def classes(self) -> Sequence[str]:
         """The class of each group of flows by its name; empty if none is counted by class."""
 
+    def parts(self) -> Sequence[str]:
+        """All whose packets are counted apart: classes, and lanes, tins or classes of service."""
+
 
 def check_alone(file: Path | None, what: str, scenario: AnyScenario) -> None:
     """Refuse a file that is to be of one discipline, where there are several.

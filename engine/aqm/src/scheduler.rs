@@ -86,6 +86,17 @@ impl Scheduler {
         unsafe { lanes(configured.config().as_ptr().cast()) as u32 }
     }
 
+    /// Returns the number of bands: parts of the queue that the scheduler tells apart. Those of its lanes
+    /// over which flows are spread by a hash are one band, so `sfq`, `drr` and `fq` have one.
+    ///
+    /// # Panics
+    /// If `configured` is an AQM.
+    pub fn bands_of(configured: &Configured) -> u32 {
+        let mut values = configured.integers();
+        let hashed = values.find(|(name, _)| *name == "queues");
+        Self::lanes_of(configured) / hashed.map_or(1, |(_, queues)| queues as u32)
+    }
+
     /// True if a scheduler's state can go on with other parameters: it is the same scheduler, with as
     /// many lanes, and with the same `X_shape` if it has one.
     ///

@@ -77,6 +77,11 @@ impl ClassesHeld {
         held.packets = held.packets.wrapping_add_signed(by);
     }
 
+    /// Returns how many packets of a class wait.
+    pub fn packets(&self, class: usize) -> u32 {
+        self.0[class].packets
+    }
+
     /// Counts the time up to `now_ns`.
     pub fn count(&mut self, counts: &mut [ClassQueue], now_ns: u64) {
         for (held, counts) in self.0.iter_mut().zip(counts) {

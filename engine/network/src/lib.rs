@@ -12,6 +12,7 @@
 
 mod agenda;
 mod ahead;
+mod bands;
 mod classes;
 mod completions;
 mod endpoints;
@@ -53,7 +54,7 @@ pub use run::{
     ClassCounts, Counts, DatagramOutcome, Monitor, Period, Replication, TcpOutcome, simulate,
     simulate_traced,
 };
-pub use series::{FlowSeries, PortSeries};
+pub use series::{BandSeries, FlowSeries, PortSeries};
 pub use session::Session;
 pub use sluice_aqm::NEVER;
 pub use sluice_link::{Service, Step as RateStep};

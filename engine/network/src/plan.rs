@@ -11,7 +11,7 @@ use crate::{
     marker::Marker,
     packet::Kind,
     routes::Routes,
-    series::{FLOW_BYTES, PORT_BYTES, RATE_BYTES},
+    series::{BAND_BYTES, FLOW_BYTES, PORT_BYTES, RATE_BYTES},
     sources::{Group, MOST_FLOWS, MOST_FRAMES},
     topology::Topology,
     tournament::Tournament,
@@ -51,19 +51,23 @@ const MOST_TIMES_BYTES: u64 = 4_000_000_000;
 
 /// Returns the maximum memory for times of one replication, in the warm-up and in the rest, bytes.
 /// Ports have sojourn times, delays, and delays of each kind of packet; where flows are counted by
-/// class, also sojourn times and delays of each class, of two kinds at most. Classes have one-way
-/// delays, round trips, completion times and slowdowns by size, and times of pages and of frames.
-fn times_bytes(ports: usize, classes: Option<usize>) -> u64 {
+/// class, also sojourn times and delays of each class, of two kinds at most, and of each of the `bands`
+/// of all ports. Classes have one-way delays, round trips, completion times and slowdowns by size, and
+/// times of pages and of frames.
+fn times_bytes(ports: usize, bands: usize, classes: Option<usize>) -> u64 {
     let (of_port, of_classes) = match classes {
         None => (2 + Kind::COUNT, 0),
-        Some(classes) => (2 + 3 * classes, (4 + 2 * (SIZES.len() + 1)) * classes),
+        Some(classes) => (
+            2 + 3 * classes,
+            (4 + 2 * (SIZES.len() + 1)) * classes + 2 * bands,
+        ),
     };
     2 * Histogram::MOST_BYTES * (ports * of_port + of_classes) as u64
 }
 
 /// Returns how many replications at most can be counted by class.
-pub(crate) fn most_replications(ports: usize, classes: usize) -> u64 {
-    MOST_TIMES_BYTES / times_bytes(ports, Some(classes))
+pub(crate) fn most_replications(ports: usize, bands: usize, classes: usize) -> u64 {
+    MOST_TIMES_BYTES / times_bytes(ports, bands, Some(classes))
 }
 
 impl Plan {
@@ -89,7 +93,8 @@ impl Plan {
         let varying = self.topology.links.iter();
         let varying = varying.filter(|link| link.port.is_some() && link.service.is_some());
         let rates = varying.count() as u64 * RATE_BYTES;
-        let bytes = self.ports() as u64 * PORT_BYTES + rates + FLOW_BYTES;
+        let bands = self.topology.bands() as u64 * BAND_BYTES;
+        let bytes = self.ports() as u64 * PORT_BYTES + rates + bands + FLOW_BYTES;
         (MOST_SERIES_BYTES / (bytes * u64::from(self.replications).max(1))).max(1)
     }
 
@@ -124,11 +129,11 @@ impl Plan {
     fn check_times_kept(&self) -> Result<(), NetworkError> {
         let classes = self.classes.iter().max();
         let classes = classes.map(|last| usize::from(*last) + 1);
-        let bytes = times_bytes(self.ports(), classes);
+        let bytes = times_bytes(self.ports(), self.topology.bands(), classes);
         if bytes * u64::from(self.replications) <= MOST_TIMES_BYTES {
             return Ok(());
         }
-        let most = MOST_TIMES_BYTES / times_bytes(1, classes);
+        let most = MOST_TIMES_BYTES * self.ports() as u64 / bytes;
         Err(NetworkError(format!(
             "replications = {} times {} queues must be at most {most}: their times may take \
              {MOST_TIMES_BYTES} bytes",

@@ -7,6 +7,7 @@ use sluice_queue::{Event as QueueEvent, Observer, Queue, Waiting};
 use sluice_random::Stream;
 
 use crate::{
+    bands::{BandTallies, Bands},
     classes::{Classes, ClassesHeld},
     links::Links,
     observation::PortState,
@@ -45,6 +46,8 @@ pub struct Port {
     held: ClassesHeld,
     /// Number of classes; `None` if flows are not counted by class.
     classes: Option<usize>,
+    /// Counts by band, where flows are counted by class and the discipline has bands.
+    bands: Option<Bands>,
     pub series: PortSeries,
 }
 
@@ -92,6 +95,7 @@ macro_rules! watch {
             now_ns: $now_ns,
             tally: &mut $port.tally,
             held: &mut $port.held,
+            bands: $port.bands.as_mut(),
         }
     };
 }
@@ -105,6 +109,8 @@ impl Port {
         random: Stream,
         classes: Option<usize>,
     ) -> Self {
+        let bands = classes.and_then(|_| plan.bands());
+        let bands = bands.map(|(bands, lanes)| Bands::new(bands, lanes));
         Self {
             site,
             queue: Queue::new(
@@ -123,7 +129,8 @@ impl Port {
             tick_ns: NEVER,
             counted_ns: 0,
             earlier: Earlier::default(),
-            tally: Tally::new(classes),
+            tally: Tally::new(classes, bands.as_ref().map_or(0, Bands::count)),
+            bands,
             held: ClassesHeld::new(classes),
             classes,
             series: PortSeries::default(),
@@ -261,6 +268,15 @@ impl Port {
         let sojourn_ns = now_ns - since_ns;
         self.tally
             .send::<BY_CLASS>(class, sojourn_ns, delay_ns, &packet);
+        if BY_CLASS && let Some(bands) = &mut self.bands {
+            let times_ns = (sojourn_ns, delay_ns);
+            bands.send(
+                &mut self.tally.bands,
+                self.queue.served(),
+                times_ns,
+                &packet,
+            );
+        }
     }
 
     /// Sets the port's event if it must be earlier. One that is too early does no harm: it is set
@@ -286,8 +302,11 @@ impl Port {
         self.tick_ns = NEVER;
     }
 
-    /// Goes on under another discipline; see [`Queue::retune`].
+    /// Goes on under another discipline; see [`Queue::retune`]. Bands may be others from then on, and are
+    /// no longer counted.
     pub fn retune(&mut self, now_ns: u64, to: &topology::PortPlan) {
+        self.bands = None;
+        self.tally.bands = BandTallies::default();
         let random = &mut self.random;
         self.queue.retune(
             now_ns,
@@ -344,6 +363,9 @@ impl Port {
             series.probability.extend(aqm.probability());
         }
         series.probability.extend(self.queue.coupled_probability());
+        if let Some(bands) = &self.bands {
+            bands.sample(&mut series.bands);
+        }
     }
 
     /// Returns what can be seen of it now.
@@ -364,7 +386,11 @@ impl Port {
     pub fn take_tally(&mut self, now_ns: u64) -> Tally {
         self.count(now_ns);
         self.held.count(&mut self.tally.classes, now_ns);
-        let mut tally = std::mem::replace(&mut self.tally, Tally::new(self.classes));
+        if let Some(bands) = &mut self.bands {
+            bands.count_time(&mut self.tally.bands, now_ns);
+        }
+        let bands = self.bands.as_ref().map_or(0, Bands::count);
+        let mut tally = std::mem::replace(&mut self.tally, Tally::new(self.classes, bands));
         let all = *self.queue.verdicts();
         let earlier = &self.earlier.verdicts;
         tally.close(std::array::from_fn(|verdict| {
@@ -417,6 +443,7 @@ struct Watch<'a, T, const BY_CLASS: bool> {
     /// The port's counts.
     tally: &'a mut Tally,
     held: &'a mut ClassesHeld,
+    bands: Option<&'a mut Bands>,
 }
 
 impl<T: Trace, const BY_CLASS: bool> Observer<Transit> for Watch<'_, T, BY_CLASS> {
@@ -447,6 +474,9 @@ impl<T: Trace, const BY_CLASS: bool> Observer<Transit> for Watch<'_, T, BY_CLASS
 
     #[inline]
     fn note(&mut self, now_ns: u64, queue: usize, event: QueueEvent<'_>) {
+        if BY_CLASS && let Some(bands) = &mut self.bands {
+            bands.note(&mut self.tally.bands, now_ns, queue, &event);
+        }
         if T::ON {
             self.trace.decide(now_ns, self.site.port, queue, event);
         }

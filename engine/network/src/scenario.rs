@@ -63,7 +63,8 @@ impl Plan {
             })
         };
         let nodes = scenario.topology.nodes();
-        let place: HashMap<&str, usize> = nodes.iter().map(String::as_str).zip(0..).collect();
+        let places = nodes.clone();
+        let place: HashMap<&str, usize> = places.iter().map(String::as_str).zip(0..).collect();
         let duration_ns = ns(scenario.duration_s);
         let links = scenario
             .topology
@@ -87,9 +88,8 @@ impl Plan {
                 })
             })
             .collect::<Result<_, NetworkError>>()?;
-        let ports = scenario.topology.simplex_links();
-        let ports = ports.iter().filter(|link| link.queue).count();
-        let of_flows = classes(&scenario.classes(), ports, scenario.replications);
+        let topology = Topology { nodes, links };
+        let of_flows = classes(&scenario.classes(), &topology, scenario.replications);
         let mut groups = Vec::new();
         let mut markers = Vec::new();
         let mut classes = Vec::new();
@@ -112,7 +112,7 @@ impl Plan {
             }
         }
         Ok(Self {
-            topology: Topology { nodes, links },
+            topology,
             groups,
             markers,
             classes,
@@ -150,14 +150,16 @@ fn marker(given: &given::Marker) -> Marker {
 
 /// Numbers the classes of the groups of flows by their names; empty if flows are not counted by
 /// class, or if that would take too much memory.
-fn classes(names: &[String], ports: usize, replications: u32) -> Vec<u16> {
+fn classes(names: &[String], topology: &Topology, replications: u32) -> Vec<u16> {
     let mut known: Vec<&String> = Vec::new();
     for name in names {
         if !known.contains(&name) {
             known.push(name);
         }
     }
-    if u64::from(replications) > most_replications(ports, known.len()) {
+    let ports = topology.links.iter();
+    let ports = ports.filter(|link| link.port.is_some()).count();
+    if u64::from(replications) > most_replications(ports, topology.bands(), known.len()) {
         return Vec::new();
     }
     let number = |name| known.iter().position(|each| *each == name);

@@ -18,6 +18,19 @@ pub struct PortSeries {
     pub average: Vec<f64>,
     /// The AQM's drop probability; empty as `average` is.
     pub probability: Vec<f64>,
+    /// Of each band of the discipline; empty if it has none, or if flows are not counted by class.
+    pub bands: Vec<BandSeries>,
+}
+
+/// Samples of one band of a discipline. Counts are since the start of the run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BandSeries {
+    /// Waiting packets.
+    pub queue: Vec<u32>,
+    /// Packets whose transmission began.
+    pub sent: Vec<u64>,
+    /// The sum of their times from arrival to that.
+    pub sojourn_ns: Vec<u64>,
 }
 
 /// Samples of all TCP flows together.
@@ -30,7 +43,8 @@ pub struct FlowSeries {
     pub window: Vec<f64>,
 }
 
-/// Memory of a sample, bytes: of one port, of its link's rate, and of the flows.
+/// Memory of a sample, bytes: of one port, of its link's rate, of a band, and of the flows.
 pub(crate) const PORT_BYTES: u64 = 4 + 5 * 8;
 pub(crate) const RATE_BYTES: u64 = 8;
+pub(crate) const BAND_BYTES: u64 = 4 + 2 * 8;
 pub(crate) const FLOW_BYTES: u64 = 2 * 8;

@@ -3,7 +3,10 @@
 use sluice_aqm::Verdict;
 use sluice_histogram::Histogram;
 
-use crate::packet::{Kind, Packet};
+use crate::{
+    bands::BandTallies,
+    packet::{Kind, Packet},
+};
 
 /// Exact counts of the packets of one class and one kind at one port in a period of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +27,14 @@ impl Cell {
     /// Returns the number of packets lost.
     pub fn lost(&self) -> u64 {
         lost(&self.verdicts)
+    }
+
+    /// Counts a packet whose transmission begins.
+    #[inline(always)]
+    pub(crate) fn send(&mut self, delay_ns: u64, packet: &Packet) {
+        self.sent += 1;
+        self.sent_bytes += u64::from(packet.bytes);
+        self.delay.add(delay_ns);
     }
 
     fn sum<'a>(cells: impl Iterator<Item = &'a Self>) -> Self {
@@ -48,6 +59,15 @@ pub struct ClassQueue {
     pub sojourn: Histogram,
     /// Packets sent that had to wait.
     pub waited: u64,
+}
+
+impl ClassQueue {
+    /// Counts a packet whose transmission begins.
+    #[inline(always)]
+    pub(crate) fn send(&mut self, sojourn_ns: u64) {
+        self.sojourn.add(sojourn_ns);
+        self.waited += u64::from(sojourn_ns > 0);
+    }
 }
 
 /// Exact counts of one port in a period of a run, of all packets or of those of one class.
@@ -79,12 +99,17 @@ pub struct Tally {
     pub cells: Vec<Cell>,
     /// Further counts of each class; empty if flows are not counted by class.
     pub classes: Vec<ClassQueue>,
+    /// Counts of each band of the discipline; of none if it has none, or if flows are not counted by
+    /// class.
+    pub bands: BandTallies,
 }
 
 impl Tally {
-    /// No counts yet; `classes` is the number of classes, `None` if flows are not counted by class.
-    pub(crate) fn new(classes: Option<usize>) -> Self {
+    /// No counts yet; `classes` is the number of classes, `None` if flows are not counted by class, and
+    /// `bands` the number of bands that are counted.
+    pub(crate) fn new(classes: Option<usize>, bands: usize) -> Self {
         Self {
+            bands: BandTallies::new(bands),
             cells: vec![Cell::default(); classes.unwrap_or(1) * Kind::COUNT],
             classes: vec![ClassQueue::default(); classes.unwrap_or(0)],
             ..Self::default()
@@ -108,15 +133,10 @@ impl Tally {
         packet: &Packet,
     ) {
         if BY_CLASS {
-            let of_class = &mut self.classes[class];
-            of_class.sojourn.add(sojourn_ns);
-            of_class.waited += u64::from(sojourn_ns > 0);
+            self.classes[class].send(sojourn_ns);
         }
         self.sojourn.add(sojourn_ns);
-        let cell = self.cell(class, packet);
-        cell.sent += 1;
-        cell.sent_bytes += u64::from(packet.bytes);
-        cell.delay.add(delay_ns);
+        self.cell(class, packet).send(delay_ns, packet);
     }
 
     /// Returns the number of packets that arrived so far, before `close`.
@@ -153,14 +173,24 @@ impl Tally {
 
     /// Returns the counts of one class, if flows are counted by class.
     pub fn of_class(&self, class: usize) -> Option<Self> {
+        let queue = self.classes.get(class)?;
+        let cells = &self.cells[class * Kind::COUNT..(class + 1) * Kind::COUNT];
+        Some(self.part(queue, Cell::sum(cells.iter())))
+    }
+
+    /// Returns the counts of each band.
+    pub fn of_bands(&self) -> impl Iterator<Item = Self> {
+        let bands = self.bands.queues.iter().zip(&self.bands.cells);
+        bands.map(|(queue, cell)| self.part(queue, cell.clone()))
+    }
+
+    fn part(&self, queue: &ClassQueue, sum: Cell) -> Self {
         let ClassQueue {
             queue_ns,
             sojourn,
             waited,
-        } = self.classes.get(class)?.clone();
-        let cells = &self.cells[class * Kind::COUNT..(class + 1) * Kind::COUNT];
-        let sum = Cell::sum(cells.iter());
-        Some(Self {
+        } = queue.clone();
+        Self {
             duration_ns: self.duration_ns,
             idle_ns: 0,
             queue_ns,
@@ -173,7 +203,8 @@ impl Tally {
             delay: sum.delay,
             cells: Vec::new(),
             classes: Vec::new(),
-        })
+            bands: BandTallies::default(),
+        }
     }
 
     /// Returns the number of packets lost.

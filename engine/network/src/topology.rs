@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use sluice_aqm::{AqmSource, BufferPolicy, Configured};
+use sluice_aqm::{AqmSource, BufferPolicy, Configured, Scheduler};
 use sluice_link::Service;
 use sluice_wire::WirePlan;
 
@@ -17,6 +17,15 @@ pub struct PortPlan {
     pub scheduler: Option<Configured>,
     /// The AQM of each queue.
     pub aqm: AqmSource,
+}
+
+impl PortPlan {
+    /// Returns the numbers of bands and of lanes; `None` if there are no bands.
+    pub(crate) fn bands(&self) -> Option<(usize, usize)> {
+        let scheduler = self.scheduler.as_ref()?;
+        let bands = Scheduler::bands_of(scheduler) as usize;
+        (bands > 1).then(|| (bands, Scheduler::lanes_of(scheduler) as usize))
+    }
 }
 
 /// One direction of a connection between two nodes.
@@ -58,6 +67,15 @@ impl Topology {
     pub fn link_name(&self, link: usize) -> String {
         let Link { from, to, .. } = self.links[link];
         format!("{} -> {}", self.nodes[from], self.nodes[to])
+    }
+
+    /// Returns the number of bands of all ports.
+    pub(crate) fn bands(&self) -> usize {
+        let ports = self.links.iter().filter_map(|link| link.port.as_ref());
+        ports
+            .filter_map(PortPlan::bands)
+            .map(|(bands, _)| bands)
+            .sum()
     }
 
     /// Refuses links with a rate, delay, limit or node out of range.

@@ -2,6 +2,7 @@
 
 mod accurate_ecn;
 mod applications;
+mod bands;
 mod calls;
 mod catching_up;
 mod classes;

@@ -98,6 +98,11 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         with_buffer!(&self.0, buffer => buffer.schedule.probability())
     }
 
+    /// Returns the lane of the packet that [`Queue::depart`] returned last.
+    pub fn served(&self) -> usize {
+        with_buffer!(&self.0, buffer => buffer.schedule.served())
+    }
+
     /// Returns how often each verdict was given: one for every arrival, and one more for every
     /// packet that was lost as a candidate, was lost in addition to make room in bytes, or was
     /// marked or dropped at its departure. So every lost packet counts once.

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from sluicegate._engine import Period, Replication, TcpFlows
+from sluicegate._engine import Period, Replication, SimplexLink, TcpFlows
 from sluicegate.counts import (
     EndCounts,
     FlowCounts,
@@ -27,7 +27,8 @@ from sluicegate.measures.responsiveness import DRAFT, RPM
 from sluicegate.record import FloatArray
 from sluicegate.scenario import NetworkScenario, Sizes, WebFlows
 from sluicegate.scenario import TcpFlows as LongFlows
-from sluicegate.worlds.network import classes
+from sluicegate.scenario.bands import band_names
+from sluicegate.worlds.network import bands, classes
 from sluicegate.worlds.network.frames import flow_frame, flow_series_frame, port_series_frame
 from sluicegate.worlds.network.record import (
     NetworkRecord,
@@ -72,11 +73,12 @@ def record(
     # the warm-up, if there is one, is a period of its own before the rest
     after = [each.periods[-1:] for each in runs]
     whole = [each.periods for each in runs]
-    ports = _ports(scenario, runs, after, whole)
+    ports = _ports(scenario, runs, run, after, whole)
     main = main_place(ports)
     lasts = rates, demands
     names = scenario.classes()
-    measured = _Counted.of(runs, after, main, lasts, scenario.warm_up, scenario)
+    in_bands = _bands(scenario, run, scenario.queued_links[main])
+    measured = _Counted.of(runs, after, main, lasts, scenario.warm_up, scenario, in_bands)
     replications = pl.DataFrame(measured.rows())
     return NetworkRecord(
         identity=identity,
@@ -92,7 +94,7 @@ def record(
         time_bin=ports[main].time_bin_s,
         # what happened once lasted about as long as a packet
         resolution=1 / max(float(measured.queue.arrivals.sum()), 1.0),
-        whole=_Counted.of(runs, whole, main, lasts, 0.0, scenario).measures(),
+        whole=_Counted.of(runs, whole, main, lasts, 0.0, scenario, in_bands).measures(),
         ports=ports,
         flows=flows,
         wires=_wire_records(scenario, measured.flows, after),
@@ -128,6 +130,7 @@ class _Counted:
     queue: QueueCounts
     flows: FlowCounts
     classes: classes.Counted
+    bands: bands.Counted
 
     @classmethod
     def of(
@@ -138,17 +141,19 @@ class _Counted:
         lasts: tuple[Sequence[FloatArray], Sequence[FloatArray]],
         since_s: float,
         scenario: NetworkScenario,
+        in_bands: Sequence[str],
     ) -> _Counted:
         """Counts of `periods`, which begin at `since_s`; the queue is that of the port.
 
-        `lasts` are rates and demands, as in `FlowCounts`.
+        `lasts` are rates and demands, as in `FlowCounts`; `in_bands` names the port's bands.
         """
         by_class = classes.counted(scenario.classes(), periods, port)
         flows = _flow_counts(runs, periods, port, lasts, since_s)
         foreign, own = (_together(by_class, each) for each in _probes_and_load(scenario))
         if foreign and own:
             flows = replace(flows, foreign=foreign.all.times, own=own.round_trip)
-        return cls(_queue_counts(periods, port), flows, by_class)
+        by_band = bands.counted(in_bands, periods, port)
+        return cls(_queue_counts(periods, port), flows, by_class, by_band)
 
     def _flow_definitions(self) -> list[Definition[FlowCounts]]:
         """Nothing is said of completions where there are none, nor of kinds without packets."""
@@ -173,6 +178,7 @@ class _Counted:
             **of_each(self.queue, QUEUE, _NS_PER_S),
             **of_each(self.flows, self._flow_definitions(), 1.0),
             **classes.rows(self.classes),
+            **bands.rows(self.bands),
         }
 
     def measures(self) -> dict[str, Measure]:
@@ -181,6 +187,7 @@ class _Counted:
             **over_replications(self.queue, QUEUE, _NS_PER_S),
             **over_replications(self.flows, self._flow_definitions(), 1.0),
             **classes.measures(self.classes),
+            **bands.measures(self.bands),
         }
 
 
@@ -319,33 +326,49 @@ def _lasting(
     return columns("goodput_bps"), columns("asked")
 
 
+def _bands(scenario: NetworkScenario, run: dict[str, Any], link: SimplexLink) -> list[str]:
+    """The names of the bands of the discipline before a link."""
+    of_link = run if scenario.own_discipline(link) is None else run["links"][link.name]
+    return band_names(of_link["aqm"], len(of_link["queue"].get("classes", ())))
+
+
 def _ports(
-    scenario: NetworkScenario, runs: Sequence[Replication], after: Periods, whole: Periods
+    scenario: NetworkScenario,
+    runs: Sequence[Replication],
+    run: dict[str, Any],
+    after: Periods,
+    whole: Periods,
 ) -> list[PortRecord]:
     of_groups = scenario.classes()
 
-    def measures(periods: Periods, place: int) -> dict[str, Measure]:
+    def measures(periods: Periods, place: int, in_bands: Sequence[str]) -> dict[str, Measure]:
         by_class = classes.counted(of_groups, periods, place)
         return {
             **over_replications(_queue_counts(periods, place), QUEUE, _NS_PER_S),
             **classes.measures(by_class, ends=False),
+            **bands.measures(bands.counted(in_bands, periods, place)),
         }
 
     ports = []
     for place, link in enumerate(scenario.queued_links):
         own = scenario.own_discipline(link)
+        in_bands = _bands(scenario, run, link)
+        by_band = bands.counted(in_bands, after, place)
         counts = _queue_counts(after, place)
+        sampled = [each.ports[place] for each in runs]
         total = counts.total()
         port = PortRecord(
             name=link.name,
-            measures=measures(after, place),
-            whole=measures(whole, place),
+            measures=measures(after, place, in_bands),
+            whole=measures(whole, place, in_bands),
             queue_distribution=shares(total.queue[0]),
             sojourn_distribution=shares(total.sojourn.bins[0]),
             delay_distribution=shares(total.delay.bins[0]),
             time_bin_s=total.delay.bin / _NS_PER_S,
             sample_s=scenario.sample_s,
-            series=port_series_frame([each.ports[place] for each in runs], scenario.sample_s),
+            series=port_series_frame(sampled, scenario.sample_s),
+            band_distributions=bands.distributions(by_band),
+            band_series=bands.series(by_band, sampled, scenario.sample_s),
             own_discipline=None if own is None else own.name,
         )
         ports.append(port)

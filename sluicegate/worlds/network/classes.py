@@ -43,10 +43,11 @@ class OneClass:
         if not (ends.all.times.count.any() or ends.all.unfinished.any()):
             nothing.update(_OF_ENDS)
         at_ends = [each for each in ENDS if each.name not in nothing]
-        return _known(self.queue, AT_QUEUE), _known(ends, at_ends)
+        return known(self.queue, AT_QUEUE), known(ends, at_ends)
 
 
-def _known(counts: C, definitions: Sequence[Definition[C]]) -> list[Definition[C]]:
+def known(counts: C, definitions: Sequence[Definition[C]]) -> list[Definition[C]]:
+    """Those of the measures that have a value in every replication."""
     return [each for each in definitions if not np.isnan(each.of(counts)).any()]
 
 
@@ -96,28 +97,29 @@ def measures(classes: Counted, *, ends: bool = True) -> dict[str, Measure]:
 def distributions(classes: Counted) -> pl.DataFrame:
     """See `NetworkRecord.class_distributions`."""
     frames = [
-        _frame(name, distribution, share, width)
+        met_frame(name, distribution, share, width)
         for name, one in classes.items()
         for distribution, share, width in (
             ("queue", shares(one.queue.total().queue[0]), 1.0),
-            ("sojourn", *_of_times(one.queue.total().sojourn)),
-            ("delay", *_of_times(one.queue.total().delay)),
-            ("one_way_delay", *_of_times(_total(one.ends.one_way_delay))),
+            ("sojourn", *of_times(one.queue.total().sojourn)),
+            ("delay", *of_times(one.queue.total().delay)),
+            ("one_way_delay", *of_times(_total(one.ends.one_way_delay))),
         )
     ]
-    return pl.concat(frames) if frames else _frame("", "", np.empty(0), 1.0)
+    return pl.concat(frames) if frames else met_frame("", "", np.empty(0), 1.0)
 
 
 def _total(times: Times) -> Times:
     return times.map(lambda rows: rows.sum(axis=0, keepdims=True))
 
 
-def _of_times(times: Times) -> tuple[FloatArray, float]:
+def of_times(times: Times) -> tuple[FloatArray, float]:
+    """Shares of times by bins, and the width of a bin, s."""
     return shares(times.bins[0]), times.bin / _NS_PER_S
 
 
-def _frame(name: str, distribution: str, share: FloatArray, width: float) -> pl.DataFrame:
-    # most bins are empty
+def met_frame(name: str, distribution: str, share: FloatArray, width: float) -> pl.DataFrame:
+    """A distribution of a class, without the bins in which there is nothing, as most are."""
     met = np.flatnonzero(share)
     return pl.DataFrame(
         {

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sluicegate.report import felt as bands
 from sluicegate.report.page import Page
 from sluicegate.report.tables import Column
-from sluicegate.worlds.network import class_figure, series
+from sluicegate.worlds.network import band_figure, class_figure, series
 from sluicegate.worlds.network.felt import felt
 from sluicegate.worlds.network.goodput import goodput_figure
 from sluicegate.worlds.network.record import NetworkRecord, PortRecord
@@ -35,6 +35,7 @@ def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
         if any(port.own_discipline for port in ports):
             others += " A discipline in brackets is the link's own, whichever is compared."
         page.table(*port_rows(records), others)
+    _add_bands(page, records)
     _add_classes(page, records)
     _add_felt(page, records)
     averages = series.average_series_figure(records, port=main)
@@ -58,6 +59,25 @@ def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
             "Of all flows without an end. The steeper a curve, the more equal the flows; under "
             "TCP, flows with long round trips mostly get less.",
         )
+
+
+def _add_bands(page: Page, records: Sequence[NetworkRecord]) -> None:
+    """Add how the lanes, tins or classes of service of a discipline fare, where there are any."""
+    found = band_figure.bands_figure(records)
+    if found is None:
+        return
+    page.figure(
+        found,
+        "Queue delay by lane, tin or class of service",
+        "Left: the mean wait of the packets that were sent meanwhile, in the first replication. "
+        "Right: of all replications, after the warm-up, the share of packets that waited longer.",
+        band_figure.bands_seen(records),
+    )
+    page.table(
+        *band_figure.band_rows(records),
+        "Each lane of DualPI2, tin of CAKE or class of service by itself. The other figures are of "
+        "the whole queue.",
+    )
 
 
 def _add_classes(page: Page, records: Sequence[NetworkRecord]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,23 @@ from sluicegate.worlds.network.response import response_time_s
 # measures that are told where there is one line
 _SHORT = ("queue_mean", "sojourn_mean", "loss_ratio", "utilization")
 _TABLES = ("flows", "class_distributions", "replications", "series")
+# those of a port, but for its distributions
+_PORT_TABLES = ("series", "band_distributions", "band_series")
+OF_BANDS = {
+    "band": pl.String,
+    "distribution": pl.String,
+    "at": pl.Float64,
+    "width": pl.Float64,
+    "probability": pl.Float64,
+}
+BANDS_SAMPLED = {
+    "band": pl.String,
+    "replication": pl.UInt32,
+    "time_s": pl.Float64,
+    "queue": pl.UInt32,
+    "sent": pl.UInt64,
+    "sojourn_s": pl.Float64,
+}
 
 
 def lasting(flows: pl.DataFrame, run: dict[str, Any]) -> pl.DataFrame:
@@ -76,6 +94,14 @@ class PortRecord:
             AQM of its own; and, only where it varies, rate_bps (of the link).
         own_discipline: Name of the discipline before it where the scenario gives it one of its own;
             None: the compared one.
+        band_distributions: Of each band of the discipline (lane of DualPI2, tin of CAKE, class
+            of service) after the warm-up: band, distribution (`queue`, `sojourn`, `delay`), at
+            (packets or s), width (of the bin that begins there), probability; without the bins in
+            which there was nothing. No rows where there are no bands, or packets are not counted by
+            class.
+        band_series: A row per band, replication and sample, at the times of `series`: band;
+            replication; time_s; queue (packets that wait); since the start of the run sent (packets
+            whose transmission began) and sojourn_s (the sum of their sojourns).
     """
 
     name: str
@@ -88,6 +114,8 @@ class PortRecord:
     sample_s: float
     series: pl.DataFrame
     own_discipline: str | None = None
+    band_distributions: pl.DataFrame = field(default_factory=partial(pl.DataFrame, schema=OF_BANDS))
+    band_series: pl.DataFrame = field(default_factory=partial(pl.DataFrame, schema=BANDS_SAMPLED))
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name} {self.measures[name]}" for name in _SHORT)
@@ -101,6 +129,11 @@ class PortRecord:
     def rows(self, name: str) -> FloatArray:
         """A column of `series`, a row per replication, shape (R, T); NaN where it is null."""
         return _rows(self.series, name)
+
+    @property
+    def bands(self) -> list[str]:
+        """The names of the bands that were counted; empty if none were."""
+        return self.band_distributions["band"].unique(maintain_order=True).to_list()
 
     @property
     def samples(self) -> FloatArray:
@@ -146,7 +179,10 @@ class PortRecord:
             delay=self.delay_distribution,
             time_bin=self.time_bin_s,
         )
-        return {"distributions": distributions.drop("at"), "series": self.series}
+        return {
+            "distributions": distributions.drop("at"),
+            **{name: getattr(self, name) for name in _PORT_TABLES},
+        }
 
     @classmethod
     def of(cls, summary: dict[str, Any], frames: Frames) -> PortRecord:
@@ -157,7 +193,7 @@ class PortRecord:
             "whole": measures_of(summary["whole"]),
             **distributions_of(frames["distributions"]),
         }
-        return cls(**fields, series=frames["series"])
+        return cls(**fields | {name: frames[name] for name in _PORT_TABLES})
 
 
 @dataclass(frozen=True)
@@ -283,7 +319,7 @@ class NetworkRecord(Record):
         ports = [
             PortRecord.of(
                 port,
-                {name: frames[f"port{place}/{name}"] for name in ("distributions", "series")},
+                {name: frames[f"port{place}/{name}"] for name in ("distributions", *_PORT_TABLES)},
             )
             for place, port in enumerate(summary["ports"])
         ]

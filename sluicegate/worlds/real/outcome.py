@@ -54,8 +54,9 @@ class Period:
     ports: Sequence[Tally]
     # a router does not count packets by kind
     kinds: ClassVar[Sequence[Any]] = ()
-    # nor by class
+    # nor by class or band
     classes: ClassVar[Sequence[Any]] = ()
+    bands: ClassVar[Sequence[Any]] = ()
     acknowledged: int
     retransmissions: int
     timeouts: int

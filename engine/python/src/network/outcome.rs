@@ -54,6 +54,9 @@ pub struct Period {
     kinds: Vec<Vec<Py<KindTally>>>,
     /// For each wire the packets that entered, were lost, and came out behind later ones.
     wires: Vec<(u64, u64, u64)>,
+    /// For each port the counts of each band of its discipline; none if it has none, or if flows are
+    /// not counted by class.
+    bands: Vec<Vec<Py<Tally>>>,
     /// One element per class of flows; none if flows are not counted by class.
     classes: Vec<Py<ClassCounts>>,
     acknowledged: u64,
@@ -72,6 +75,10 @@ impl Period {
                 .map(|kinds| KindTally::new(py, &port.of_kinds(kinds)))
                 .collect()
         };
+        let bands = |port: &network::Tally| {
+            let bands = port.of_bands();
+            bands.map(|band| Tally::of_port(py, &band)).collect()
+        };
         let classes = 0..period.classes.len();
         let period = Self {
             ports: ports.collect::<PyResult<_>>()?,
@@ -81,6 +88,7 @@ impl Period {
                 .iter()
                 .map(|wire| (wire.entered, wire.lost, wire.reordered))
                 .collect(),
+            bands: period.ports.iter().map(bands).collect::<PyResult<_>>()?,
             classes: classes
                 .map(|class| ClassCounts::new(py, period, class))
                 .collect::<PyResult<_>>()?,
@@ -155,11 +163,21 @@ pub struct PortSeries {
     rate_bps: Column<u64>,
     average: Column<f64>,
     probability: Column<f64>,
+    /// Of each band queue, packets sent and the sum of their sojourns, ns.
+    bands: Vec<(Column<u32>, Column<u64>, Column<u64>)>,
 }
 
 impl PortSeries {
     fn new(py: Python<'_>, series: network::PortSeries) -> PyResult<Py<Self>> {
+        let bands = series.bands.into_iter().map(|band| {
+            (
+                PyArray1::from_vec(py, band.queue).unbind(),
+                PyArray1::from_vec(py, band.sent).unbind(),
+                PyArray1::from_vec(py, band.sojourn_ns).unbind(),
+            )
+        });
         let series = Self {
+            bands: bands.collect(),
             queue: PyArray1::from_vec(py, series.queue).unbind(),
             arrivals: PyArray1::from_vec(py, series.arrivals).unbind(),
             losses: PyArray1::from_vec(py, series.losses).unbind(),
