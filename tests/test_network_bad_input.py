@@ -203,9 +203,13 @@ CASES = [
     (
         changed("flows.0.tcp", {"windows": 3}),
         "flows.0.tcp.windows is not a field; there are variant, "
-        "congestion_control, like, receiver_window, ecn, accurate_ecn, server_ecn, hystart_plus, "
-        "pacing, segmentation_offload, packet_bytes, ack_bytes, initial_window, min_rto_s, "
-        "initial_rto_s, tick_s, delayed_ack_s, ack_every",
+        "congestion_control, like, receiver_window, ecn, accurate_ecn, classic_fallback, "
+        "server_ecn, hystart_plus, pacing, segmentation_offload, packet_bytes, ack_bytes, "
+        "initial_window, min_rto_s, initial_rto_s, tick_s, delayed_ack_s, ack_every",
+    ),
+    (
+        changed("flows.0.tcp", {"classic_fallback": True}),
+        "flows.0.tcp: classic_fallback = true needs congestion_control = 'prague'",
     ),
     (
         changed("flows.0.tcp", {"server_ecn": "classic"}),

@@ -206,6 +206,9 @@ class Tcp(Table):
         accurate_ecn: Whether the receiver feeds marks back by their number (AccECN, RFC 9768),
             where `ecn` is true; None: if the congestion control asks for it. If it is false, or the
             other end cannot, `prague` falls back to Reno.
+        classic_fallback: Whether `prague` and `prague_2020` reduce their windows as CUBIC does
+            where the queue seems to be a classic one, whose length varies by more than 750 us
+            (`prague_ecn_fallback`, which Linux has off, too). [default False]
         server_ecn: What the other end can do about marks, which the handshake finds out: `accurate`
             (and classic ECN), `classic`, `nonce` (classic ECN with the nonce of RFC 3540), `none`,
             or `broken` (none, and its answer reflects the flags of the SYN); None: the same as this
@@ -241,6 +244,7 @@ class Tcp(Table):
     receiver_window: int = 10000
     ecn: bool = False
     accurate_ecn: bool | None = None
+    classic_fallback: bool = False
     server_ecn: ServerEcn | None = None
     hystart_plus: bool = False
     pacing: bool = False

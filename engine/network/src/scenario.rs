@@ -273,6 +273,7 @@ fn tcp_kind(tcp: &Tcp, traffic_class: TrafficClass) -> Result<TcpKind, String> {
     config.hystart_plus = tcp.hystart_plus;
     config.ecn = tcp.ecn;
     config.accurate_ecn = tcp.ecn && tcp.feeds_back_numbers();
+    config.classic_fallback = tcp.classic_fallback;
     config.server = tcp.server_ecn.map(|server| match server {
         ServerEcn::Accurate => Server::Accurate,
         ServerEcn::Classic => Server::Classic,

@@ -82,3 +82,41 @@ fn prague_asks_for_numbers_of_marks_and_without_them_it_is_reno() {
     assert_eq!(kind_of.config.congestion_control, CongestionControl::Reno);
     assert!(kind_of.config.ecn && !kind_of.config.accurate_ecn && !kind_of.config.pacing);
 }
+
+/// Prague beside CUBIC over 50 Mbit/s and 20 ms, both with marks, in one queue of an AQM: Prague's
+/// share of what is acknowledged.
+fn share_of_prague(discipline: &str, fallback: bool) -> f64 {
+    let flow = |tcp: &str| {
+        format!(
+            "{{ kind = 'tcp', spread_s = 0.1, tcp = {{ like = 'linux', packet_bytes = 1500, ecn = true, {tcp} }} }}"
+        )
+    };
+    let text = format!(
+        "duration_s = 40
+         topology = {{ kind = 'dumbbell', rate_bps = 50e6, delay_s = 0.005, client_delays_s = [0.005] }}
+         queue = {{ limit = 1000, ecn = true }}
+         flows = [{}, {}]
+         disciplines = [{discipline}]",
+        flow(&format!("congestion_control = 'prague', classic_fallback = {fallback}")),
+        flow("congestion_control = 'cubic'"),
+    );
+    let AnyScenario::Network(scenario) = AnyScenario::parse(&text, Path::new("")).unwrap() else {
+        panic!("a scenario with a topology is a network's");
+    };
+    let plan = Plan::of(&scenario, &scenario.disciplines[0]).unwrap();
+    let run = simulate(&plan, Some(1), &Monitor::default()).unwrap();
+    let [prague, cubic] = [0, 1].map(|flow| f64::from(run[0].tcp[flow].acknowledged));
+    prague / (prague + cubic)
+}
+
+#[test]
+fn with_its_fallback_prague_leaves_cubic_a_share_of_a_classic_queue() {
+    for discipline in ["{ aqm = 'codel' }", "{ aqm = 'pie' }"] {
+        let [off, on] = [false, true].map(|fallback| share_of_prague(discipline, fallback));
+        assert!(off > 0.75, "{discipline}: {off}");
+        assert!((0.4..0.65).contains(&on), "{discipline}: {on}");
+    }
+    // a queue for L4S is none
+    let [off, on] = [false, true].map(|on| share_of_prague("{ aqm = 'dualpi2' }", on));
+    assert_eq!(off, on);
+}

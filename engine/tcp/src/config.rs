@@ -80,6 +80,8 @@ pub struct Config {
     /// Marks are fed back by their number (RFC 9768), if the other end can; without a handshake both
     /// ends have agreed on it.
     pub accurate_ecn: bool,
+    /// Prague takes more from the window where marks seem to come from a classic queue.
+    pub classic_fallback: bool,
     /// What the other end can do about marks, in a handshake; `None`: the same as this one.
     pub server: Option<Server>,
     /// Deviations from the RFCs, as in ns-2 or Linux.
@@ -133,6 +135,7 @@ impl Config {
             sack_option_bytes: 4,
             ecn: false,
             accurate_ecn: false,
+            classic_fallback: false,
             server: None,
             quirks: Quirks::NONE,
             fallbacks: Fallbacks::default(),

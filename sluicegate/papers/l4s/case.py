@@ -121,7 +121,9 @@ def text(row: Mapping[str, str], column: str) -> str:
     return row[column]
 
 
-def tcp(label: str, control: str, *, ecn: bool, offload: bool, **more: Any) -> dict[str, Any]:
+def tcp(
+    label: str, control: str, *, ecn: bool, offload: bool, fallback: bool = False, **more: Any
+) -> dict[str, Any]:
     """A TCP flow of Linux.
 
     Args:
@@ -129,6 +131,7 @@ def tcp(label: str, control: str, *, ecn: bool, offload: bool, **more: Any) -> d
         control: Congestion control.
         ecn: Whether it asks for marks.
         offload: Whether its host cuts large packets in the network card.
+        fallback: Whether Prague falls back where the queue seems to be a classic one.
         more: Further fields of the group.
     """
     own = {
@@ -138,6 +141,7 @@ def tcp(label: str, control: str, *, ecn: bool, offload: bool, **more: Any) -> d
         "packet_bytes": PACKET_BYTES,
         "ack_bytes": _ACK_BYTES,
         "segmentation_offload": offload,
+        "classic_fallback": fallback,
     }
     return {"kind": "tcp", "label": label, "tcp": own, "spread_s": _SPREAD_S} | more
 

@@ -69,12 +69,18 @@ def iccrg(folder: Path) -> Iterator[Case]:
         )
 
 
-# s2: by the name of the qdisc in a run's name: the discipline, and the buffer, packets
+# s2: by the name of the qdisc in a run's name: the discipline, and the buffer, packets. Not the
+# others of CoDel, whose targets are not stated, and RED
 _RERUN: Mapping[str, tuple[Discipline, int]] = {
     "dualpi2": (dualpi2(), 10_000),
     "pfifo_1000_": (DROP_TAIL, 1000),
     "pfifo_50_": (DROP_TAIL, 50),
     "pie_noecn_": (pie(ecn=False), 1000),
+    "pie": (pie(ecn=True), 1000),
+    "pie_1000p_20ms_": (pie(ecn=True, target=0.02), 1000),
+    "pie_100p_20ms_": (pie(ecn=True, target=0.02), 100),
+    "pie_100p_5ms_": (pie(ecn=True, target=0.005), 100),
+    "codel1q": (codel(ecn=True), _LIMIT),
 }
 _VERSUS = re.compile(r"cubic-vs-prague-(\w+)-(\d+)ms")
 _RERUN_MBIT = 50.0
@@ -82,7 +88,7 @@ _PRAGUE_AFTER_S, _WINDOW_S, _BEFORE_END_S = 10.0, 20.0, 2.0
 
 
 def rerun(folder: Path) -> Iterator[Case]:
-    """CUBIC, and Prague 10 s later, for the last 20 s but two, where no fallback matters.
+    """CUBIC, and Prague with its fallback 10 s later, for the last 20 s but two.
 
     Raises:
         SluiceError: If the table is not what it should be.
@@ -95,7 +101,14 @@ def rerun(folder: Path) -> Iterator[Case]:
         rtt_s, until_s = float(found[2]) / 1e3, number(row, "length_s") - _BEFORE_END_S
         flows = [
             tcp("cubic", "cubic", ecn=True, offload=False),
-            tcp("prague", "prague_2020", ecn=True, offload=False, start_s=_PRAGUE_AFTER_S),
+            tcp(
+                "prague",
+                "prague_2020",
+                ecn=True,
+                offload=False,
+                fallback=True,
+                start_s=_PRAGUE_AFTER_S,
+            ),
         ]
         figures = [
             figure(row, "CUBIC, Mbit/s", "rate1_mbit", goodput("cubic")),

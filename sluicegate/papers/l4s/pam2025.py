@@ -49,6 +49,7 @@ _DISCIPLINES: Mapping[str, Discipline] = {
 # the classic side: congestion control, and whether it asks for marks
 _SETTINGS = {
     "cubic_ecn": ("cubic", True),
+    "cubic_ecn_fallback": ("cubic", True),
     "cubic_noecn": ("cubic", False),
     "bbrv1_noecn": ("bbr", False),
     "bbrv3_noecn": ("bbr3", False),
@@ -86,7 +87,9 @@ def _case(
     rtt_s, buffer = number(row, "base_rtt_ms") / 1e3, number(row, "buffer_bdp")
     control, own = classic["tcp"]["congestion_control"], row.get("setting", "")
     aqm = text(row, "aqm")
-    flows = [tcp("l4s", "prague", ecn=True, offload=True), classic]
+    # not stated for many flows: off, as by default
+    fallback = row.get("ecn_fallback") == "1"
+    flows = [tcp("l4s", "prague", ecn=True, offload=True, fallback=fallback), classic]
     sides = zip(("Prague", "classic"), ("l4s", "classic"), columns, strict=True)
     figures = [
         found

@@ -122,6 +122,10 @@ table! {
         /// true; not given: if the congestion control asks for it. If it is false, or the other end
         /// cannot, `prague` falls back to Reno.
         accurate_ecn: Option<bool>;
+        /// Whether `prague` and `prague_2020` reduce their windows as CUBIC does where the queue seems to
+        /// be a classic one, whose length varies by more than 750 us (`prague_ecn_fallback`, which Linux
+        /// has off, too).
+        classic_fallback: bool = false;
         /// What the other end can do about marks, which the handshake finds out: `accurate` (and classic
         /// ECN), `classic`, `nonce` (classic ECN with the nonce of RFC 3540), `none`, or `broken` (none,
         /// and its answer reflects the flags of the SYN); not given: the same as this end. A handshake
@@ -194,6 +198,9 @@ impl Tcp {
         }
         if self.hystart_plus && self.like == Like::Linux && control == CongestionControl::Cubic {
             reader.say("hystart_plus = true: Linux's CUBIC has a HyStart of its own");
+        }
+        if self.classic_fallback && !control.answers_marks() {
+            reader.say("classic_fallback = true needs congestion_control = 'prague'");
         }
         if self.server_ecn.is_some() && self.like != Like::Linux {
             reader.say(

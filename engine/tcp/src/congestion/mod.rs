@@ -9,6 +9,7 @@
 //! say how the window grows and what a loss leaves of it; what is the same for all of them is in
 //! `growth`. A control that is more than a law implements [`Control`] itself.
 
+mod classic_queue;
 mod growth;
 mod hystart;
 mod hystart_plus;

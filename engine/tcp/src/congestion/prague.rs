@@ -8,6 +8,7 @@
 //! below 25 ms grow as if theirs were 25 ms. Not here: the mode for windows below four packets, in
 //! which Linux sends smaller packets.
 
+use super::classic_queue::ClassicQueue;
 use super::{Control, Delivery, Event, Sample, Window};
 use crate::config::{Config, MS};
 use crate::sender::Phase;
@@ -60,6 +61,9 @@ struct State<const TARGET_MS: u64> {
     reduced_ns: u64,
     /// Round-trip time, ns.
     srtt_ns: u64,
+    /// Whether marks seem to come from a classic queue
+    /// ([`Config::classic_fallback`](crate::Config)).
+    classic: ClassicQueue,
 }
 
 impl<const TARGET_MS: u64> Control for WithTarget<TARGET_MS> {
@@ -69,7 +73,7 @@ impl<const TARGET_MS: u64> Control for WithTarget<TARGET_MS> {
     fn on_ack(
         &mut self,
         window: &mut Window,
-        _config: &Config,
+        config: &Config,
         ack: &Sample,
         _delivery: Option<&Delivery>,
     ) {
@@ -79,6 +83,9 @@ impl<const TARGET_MS: u64> Control for WithTarget<TARGET_MS> {
             state.window = window.cwnd;
         }
         state.srtt_ns = ack.srtt_ns;
+        if config.classic_fallback {
+            state.classic.sample(ack.rtt_ns);
+        }
         state.answer_marks(window, ack);
         let is_used = 2.0 * f64::from(flight.before) >= window.cwnd;
         if ack.phase != Phase::Recovery && is_used {
@@ -177,7 +184,9 @@ impl<const TARGET_MS: u64> State<TARGET_MS> {
             return;
         };
         if ack.next > self.reduced_to && !self.waits(ack.now_ns, self.reduced_ns) {
-            self.reduce(window, 1.0 - alpha / 2.0);
+            // 0 without a fallback
+            let share = alpha.max(self.classic.least_share());
+            self.reduce(window, 1.0 - share / 2.0);
             self.note_reduction(ack);
         }
     }
@@ -187,6 +196,7 @@ impl<const TARGET_MS: u64> State<TARGET_MS> {
     }
 
     fn reduce(&mut self, window: &mut Window, share: f64) {
+        self.classic.reduce(window.ssthresh);
         self.window = (self.window * share).max(LEAST_WINDOW);
         window.ssthresh = self.window;
     }
@@ -241,6 +251,7 @@ impl<const TARGET_MS: u64> State<TARGET_MS> {
         {
             let share = f64::from(self.marked) / f64::from(self.delivered);
             *alpha += GAIN * (share.min(1.0) - *alpha);
+            self.classic.end_round(ack.min_rtt_ns);
         }
         self.estimated_ns = ack.now_ns;
         (self.delivered, self.marked) = (0, 0);
