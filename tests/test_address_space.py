@@ -31,6 +31,7 @@ def test_too_little_is_refused_with_what_is_enough(limit_mb):
     assert f"`ulimit -v`) is {limit_mb} MB, which must be {NEEDED_MB} MB or more" in done.stderr
 
 
+@pytest.mark.slow
 def test_what_is_said_to_be_enough_is(tmp_path):
     out = tmp_path / "sweep"
     vary = ["--vary", "red.max_p=0.1,0.2", "--slots", "1e5", "--workers", "2", "--out", out]

@@ -305,6 +305,7 @@ def test_phases_follow_the_number_of_flows(tmp_path):
     assert run.values["slow.queueing_delay"] > run.values["fast.queueing_delay"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_pages_are_whole_and_videos_adapt(tmp_path):
     # seconds enough for a page and some segments
@@ -336,6 +337,7 @@ def test_pages_are_whole_and_videos_adapt(tmp_path):
         assert told in html
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_harm_is_that_of_the_runs_of_three_sections(tmp_path):
     sections = ["5.1.1", "5.4", "6.2"]
@@ -456,6 +458,7 @@ def test_pages_have_what_earlier_commands_made_of_their_aqms(sixth, tmp_path):
     assert html.count("pie: not run yet") == len(both.cases("8.2.2"))
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_who_makes_them(sixth, tmp_path):
     found, _ = sixth
     given = {"profile": BRIEF, "sections": ["5.1.1", "8.2.2"]}
@@ -622,6 +625,7 @@ def test_tables_have_every_measure(sixth):
     assert verdicts.height == 4
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_pages_have_verdicts_and_pictures(tmp_path):
     sections = ["6.2", "8.2.6"]
