@@ -51,6 +51,8 @@ PAGES = [
         if GENERATED not in page.parents and page.parent.name != "gallery"
     ),
 ]
+# whose reports have their figures drawn; images are drawn on all pages
+DRAWN = {ROOT / "README.md", ROOT / "docs" / "tutorial.md"}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -109,7 +111,12 @@ EXAMPLES = Sybil(
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples(
+    page: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> None:
     if page.name == "testbed.md" and (lacking := missing(needs())):
         pytest.skip(f"no gate here: {lacking}")
     for folder in ("scenarios", "captures", "aqm"):
@@ -118,6 +125,8 @@ def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("PATH", f"{COMMANDS}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
+    if page not in DRAWN:
+        request.getfixturevalue("undrawn")
     for example in EXAMPLES.parse(page).examples():
         example.evaluate()
     # what takes long is made by a program of bench/, which names it
