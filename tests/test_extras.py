@@ -1,5 +1,6 @@
 """What is not installed: commands that lack it say so before they run; all others work."""
 
+import json
 import re
 import subprocess
 import sys
@@ -13,20 +14,28 @@ from sluicegate.report.folder import write_report
 
 pytestmark = pytest.mark.slow
 
-# names of modules, then the command
-WITHOUT = (
-    "import sys\n"
-    "sys.modules.update(dict.fromkeys(sys.argv.pop(1).split()))\n"
-    "from sluicegate.__main__ import main\n"
-    "sys.exit(main())\n"
-)
+# names of modules, and commands; one process, as each start takes most of a second
+WITHOUT = """
+import contextlib, io, json, sys
+modules, commands = json.loads(sys.argv[1])
+sys.modules.update(dict.fromkeys(modules))
+from sluicegate.cli import main
+for words in commands:
+    out, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+        code = main(words)
+    print(json.dumps([code, out.getvalue(), errors.getvalue()]))
+"""
 LIGHT = "scenarios/light.toml"
 DUMBBELL = "scenarios/network/dumbbell.toml"
 
 
-def without(modules, *words, folder):
-    command = [sys.executable, "-c", WITHOUT, " ".join(modules), *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+def without(modules, commands, folder):
+    """Return exit code, output and errors of each command where modules are missing."""
+    command = [sys.executable, "-c", WITHOUT, json.dumps([[*modules], commands])]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 @pytest.fixture
@@ -45,9 +54,8 @@ def test_the_extras_are_those_of_the_package(root):
     assert [extra for extra in extras if f"| `{extra}` |" not in page] == []
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_the_core_runs_without_any_extra(folder):
+    commands = [
         ["aqms"],
         ["aqm", "red"],
         ["simulate", LIGHT, "--aqm", "red", "--slots", "1e4"],
@@ -57,37 +65,39 @@ def test_the_extras_are_those_of_the_package(root):
         ["fit", "captures/gateway.pcap"],
         ["scenarios"],
         ["--cite"],
-    ],
-    ids=" ".join,
-)
-def test_the_core_runs_without_any_extra(words, folder):
-    done = without(EXTRAS, *words, folder=folder)
-    assert (done.returncode, "error" in done.stderr) == (0, False), done.stderr
+    ]
+    found = without(EXTRAS, commands, folder)
+    for words, (code, _, errors) in zip(commands, found, strict=True):
+        assert (code, "error" in errors) == (0, False), (words, errors)
 
 
-@pytest.mark.parametrize(
-    ("module", "words"),
-    [
-        ("matplotlib", ["compare", LIGHT]),
-        ("matplotlib", ["chain", LIGHT, "--aqm", "drop_tail"]),
-        ("matplotlib", ["sweep", LIGHT, "--vary", "seed=1..2"]),
-        ("matplotlib", ["tune", LIGHT, "--vary", "red.max_p=0.1..1", "--aqm", "red"]),
-        ("matplotlib", ["advise", "--rate", "1M", "--rtt", "20ms", "--flows", "1"]),
-        ("matplotlib", ["stability", DUMBBELL, "--aqm", "pi"]),
-        ("matplotlib", ["flent", DUMBBELL]),
-        ("matplotlib", ["reproduce", "lpf-oda"]),
-        ("matplotlib", ["fit", "captures/gateway.pcap", "--html", "fit.html"]),
-        ("matplotlib", ["aqm", "red", "--plot", "red.svg"]),
-        ("duckdb", ["sweep", LIGHT, "--vary", "seed=1..2", "--no-report"]),
+LACKING = {
+    "matplotlib": [
+        ["compare", LIGHT],
+        ["chain", LIGHT, "--aqm", "drop_tail"],
+        ["sweep", LIGHT, "--vary", "seed=1..2"],
+        ["tune", LIGHT, "--vary", "red.max_p=0.1..1", "--aqm", "red"],
+        ["advise", "--rate", "1M", "--rtt", "20ms", "--flows", "1"],
+        ["stability", DUMBBELL, "--aqm", "pi"],
+        ["flent", DUMBBELL],
+        ["reproduce", "lpf-oda"],
+        ["fit", "captures/gateway.pcap", "--html", "fit.html"],
+        ["aqm", "red", "--plot", "red.svg"],
     ],
-    ids=lambda value: value if isinstance(value, str) else value[0],
-)
-def test_what_is_lacking_is_named_before_anything_runs(module, words, folder):
-    done = without([module], *words, folder=folder)
-    assert done.returncode == 1
+    "duckdb": [
+        ["sweep", LIGHT, "--vary", "seed=1..2", "--no-report"],
+    ],
+}
+
+
+@pytest.mark.parametrize("module", LACKING)
+def test_what_is_lacking_is_named_before_anything_runs(module, folder):
+    found = without([module], LACKING[module], folder)
     expected = rf"error: .* needs {module}: pip install 'sluicegate\[{EXTRAS[module]}\]'\n"
-    assert re.fullmatch(expected, done.stderr)
-    assert done.stdout == ""
+    for words, (code, out, errors) in zip(LACKING[module], found, strict=True):
+        assert code == 1, words
+        assert re.fullmatch(expected, errors), words
+        assert out == "", words
     # nothing was written
     assert {path.name for path in folder.iterdir()} == {"scenarios", "captures"}
 
