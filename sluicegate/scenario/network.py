@@ -635,6 +635,25 @@ class SelfSimilar(SelfSimilarBase):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Mmpp(Table):
+    """The second rate of a Markov-modulated Poisson process, and how long each rate lasts.
+
+    These times are exponential. If the second rate is 0, the process is an interrupted Poisson
+    process.
+
+    Attributes:
+        other_rate_bps: The second rate; the first is the flow's `rate_bps`. [bits/s; 0 to 1e+14]
+        mean_s: Mean time for which the first rate lasts. [s; 1e-09 to 1e+08]
+        other_mean_s: Mean time for which the second one lasts. Both together must last a hundredth
+            of the mean time between two datagrams. [s; 1e-09 to 1e+08]
+    """
+
+    other_rate_bps: float
+    mean_s: float
+    other_mean_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class DatagramFlows(DatagramFlowsBase):
     """Datagrams (UDP) that nobody answers.
 
@@ -665,6 +684,7 @@ class DatagramFlows(DatagramFlowsBase):
         off: Distribution of the times for which a flow pauses.
         self_similar: Bursts and pauses at many time-scales; instead of `on` and `off`.
         fgn: Lets the rate vary; `gaps` must then be exponential.
+        mmpp: Lets the rate change between two values; `gaps` must then be exponential.
         ecn: Whether datagrams have ECT(0), so that they are marked where others are dropped.
             [default False]
         spread_s: Starts are uniform over this time. [s; 0 to 1e+08; default 0]
@@ -688,6 +708,7 @@ class DatagramFlows(DatagramFlowsBase):
     off: Distribution | None = None
     self_similar: SelfSimilar | None = None
     fgn: Fgn | None = None
+    mmpp: Mmpp | None = None
     ecn: bool = False
     spread_s: float = 0.0
 
@@ -1024,6 +1045,7 @@ __all__ = [
     "Loss",
     "Lte",
     "Marker",
+    "Mmpp",
     "NetworkScenario",
     "Pareto",
     "ParkingLot",

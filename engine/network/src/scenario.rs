@@ -376,6 +376,13 @@ fn datagram_arrivals(flows: &DatagramFlows) -> Result<ArrivalProcess, String> {
             modulator: self_similar.modulator()?,
         });
     }
+    if let Some(mmpp) = &flows.mmpp {
+        let other_gap_ns = self::gap_ns(flows.packet_bytes, mmpp.other_rate_bps);
+        return Ok(ArrivalProcess::TwoRates {
+            mean_gaps_ns: [gap_ns, other_gap_ns],
+            mean_stays_ns: [1e9 * mmpp.mean_s, 1e9 * mmpp.other_mean_s],
+        });
+    }
     Ok(match (&flows.fgn, flows.gaps) {
         (Some(fgn), _) => noisy(gap_ns, fgn),
         (None, GapKind::Constant) => ArrivalProcess::Constant { gap_ns },

@@ -41,6 +41,13 @@ pub enum ArrivalProcess {
         /// How the rate varies.
         noise: Noise,
     },
+    /// A Markov-modulated Poisson process with two rates.
+    TwoRates {
+        /// Mean time between two arrivals at each rate; infinite at a rate of 0.
+        mean_gaps_ns: [f64; 2],
+        /// Mean time for which each rate lasts.
+        mean_stays_ns: [f64; 2],
+    },
     /// Arrivals at slots that the modulator draws.
     Modulated {
         /// Length of a slot.
@@ -63,6 +70,13 @@ impl ArrivalProcess {
                 .and(off.check())
                 .and(long_enough(*gap_ns, on)),
             Self::Noisy { mean_gap_ns, noise } => least("gap", *mean_gap_ns).and(noise.check()),
+            Self::TwoRates {
+                mean_gaps_ns: [gap, other_gap],
+                mean_stays_ns: [stay, other_stay],
+            } => least("gap", *gap)
+                .and(least("gap", *other_gap))
+                .and(least("mmpp: a time", stay.min(*other_stay)))
+                .and(many_arrivals(self.mean_gap_ns(), stay + other_stay)),
             Self::Modulated { slot_ns, modulator } => {
                 least("slot", *slot_ns).and(modulator.check())
             }
@@ -78,6 +92,10 @@ impl ArrivalProcess {
                 gap_ns * (on.mean_ns() + off.mean_ns()) / on.mean_ns().max(1.0)
             }
             Self::Noisy { mean_gap_ns, .. } => *mean_gap_ns,
+            Self::TwoRates {
+                mean_gaps_ns: [gap, other_gap],
+                mean_stays_ns: [stay, other_stay],
+            } => (stay + other_stay) / (stay / gap + other_stay / other_gap),
             Self::Modulated { slot_ns, modulator } => *slot_ns / modulator.mean(),
         }
     }
@@ -96,6 +114,19 @@ fn least(name: &str, ns: f64) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("{name} = {ns} must be at least 1 ns"))
+}
+
+/// Refuses two rates that change more than about 100 times between two arrivals, as `long_enough`.
+fn many_arrivals(mean_gap_ns: f64, both_ns: f64) -> Result<(), String> {
+    if 100.0 * both_ns >= mean_gap_ns {
+        return Ok(());
+    }
+    Err(format!(
+        "mmpp: both rates together last {:.3e} s; they must last a hundredth of the mean time between \
+         two packets, {:.3e} s",
+        both_ns / 1e9,
+        mean_gap_ns / 1e9
+    ))
 }
 
 /// Refuses gaps that last for more than about 100 ON periods: finding the end of such a gap would
@@ -130,6 +161,15 @@ pub enum Arrivals {
         gap: Gap,
         rate: NoisyRate,
     },
+    TwoRates {
+        mean_gaps_ns: [f64; 2],
+        mean_stays_ns: [f64; 2],
+        /// Which of the two is the present one, and how long it still lasts.
+        rate: usize,
+        stay_ns: f64,
+        /// Time by which the gaps so far were too short, as they are whole.
+        left_ns: f64,
+    },
     Modulated {
         from_ns: u64,
         slot: Gap,
@@ -155,6 +195,21 @@ impl Arrivals {
                 gap: Gap::new(mean_gap_ns),
                 rate: NoisyRate::new(noise, random, from_ns, end_ns),
             },
+            ArrivalProcess::TwoRates {
+                mean_gaps_ns,
+                mean_stays_ns,
+            } => {
+                // stationary: the rest of an exponential time is as long as the whole
+                let both_ns: f64 = mean_stays_ns.iter().sum();
+                let rate = usize::from(uniform(random) * both_ns > mean_stays_ns[0]);
+                Self::TwoRates {
+                    mean_gaps_ns,
+                    mean_stays_ns,
+                    rate,
+                    stay_ns: -uniform(random).ln() * mean_stays_ns[rate],
+                    left_ns: 0.0,
+                }
+            }
             ArrivalProcess::Modulated { slot_ns, modulator } => Self::Modulated {
                 from_ns,
                 slot: Gap::new(slot_ns),
@@ -197,6 +252,29 @@ impl Arrivals {
                 let ahead_ns = gap.exact_ns(-uniform(random).ln());
                 let (next_ns, left_ns) = rate.after(now, ahead_ns);
                 now.saturating_add(gap.take(next_ns - now, left_ns))
+            }
+            Self::TwoRates {
+                mean_gaps_ns,
+                mean_stays_ns,
+                rate,
+                stay_ns,
+                left_ns,
+            } => {
+                let mut ahead_ns = *left_ns;
+                loop {
+                    let gap_ns = -uniform(random).ln() * mean_gaps_ns[*rate];
+                    if gap_ns < *stay_ns {
+                        *stay_ns -= gap_ns;
+                        ahead_ns += gap_ns;
+                        break;
+                    }
+                    // the gap is drawn anew at the other rate, as it has no memory
+                    ahead_ns += *stay_ns;
+                    *rate = 1 - *rate;
+                    *stay_ns = -uniform(random).ln() * mean_stays_ns[*rate];
+                }
+                *left_ns = ahead_ns.fract();
+                now.saturating_add(ahead_ns as u64)
             }
             Self::Modulated {
                 from_ns,
@@ -276,6 +354,49 @@ mod tests {
         }
     }
 
+    /// The variance of the number of arrivals in a time t is known: Heffes & Lucantoni 1986, "A Markov
+    /// modulated characterization of packetized voice and data traffic", equation 8.
+    #[test]
+    fn counts_at_two_rates_have_the_variance_of_an_mmpp() {
+        for (gaps, stays) in [
+            ([1_000.0, 8_000.0], [50_000.0, 200_000.0]),
+            ([2_000.0, f64::INFINITY], [30_000.0, 60_000.0]),
+        ] {
+            let process = ArrivalProcess::TwoRates {
+                mean_gaps_ns: gaps,
+                mean_stays_ns: stays,
+            };
+            let [one, other] = gaps.map(|gap_ns| 1.0 / gap_ns);
+            let [leave, back] = stays.map(|stay_ns| 1.0 / stay_ns);
+            let both = leave + back;
+            let rate = (one * back + other * leave) / both;
+            for frame_ns in [10_000, 100_000, 2_000_000] {
+                let time = frame_ns as f64;
+                let burst = 2.0 * leave * back * (one - other).powi(2) / both.powi(3);
+                let variance = rate * time + burst * (time - (1.0 - (-both * time).exp()) / both);
+                let found: Vec<f64> = (0..4000)
+                    .map(|path| counts(process, path, 1, frame_ns)[0])
+                    .collect();
+                let (count, error) = mean(&found);
+                assert!(
+                    (count - rate * time).abs() < 4.0 * error,
+                    "{count}: {}",
+                    rate * time
+                );
+                let squares: Vec<f64> = found
+                    .iter()
+                    .map(|count| (count - rate * time).powi(2))
+                    .collect();
+                let (square, error) = mean(&squares);
+                assert!(error < 0.1 * variance, "+- {error} of {variance}");
+                assert!(
+                    (square - variance).abs() < 4.0 * error,
+                    "{square} +- {error}: {variance}"
+                );
+            }
+        }
+    }
+
     fn has_its_mean(process: ArrivalProcess, frame_ns: u64) {
         let rates: Vec<f64> = (0..24)
             .map(|path| counts(process, path, 1, frame_ns)[0] / frame_ns as f64)
@@ -346,6 +467,10 @@ mod tests {
                     deviation: 0.1,
                     frame_ns: 1_000,
                 },
+            },
+            ArrivalProcess::TwoRates {
+                mean_gaps_ns: [gap_ns, 4.0 * gap_ns],
+                mean_stays_ns: [100.0, 300.0],
             },
             ArrivalProcess::Modulated {
                 slot_ns: gap_ns,

@@ -336,6 +336,22 @@ words! {
 }
 
 table! {
+    /// The second rate of a Markov-modulated Poisson process, and how long each rate lasts.
+    ///
+    /// These times are exponential. If the second rate is 0, the process is an interrupted Poisson
+    /// process.
+    pub struct Mmpp {
+        /// The second rate; the first is the flow's `rate_bps`.
+        other_rate_bps: f64, at_least(0.0).at_most(1e14).unit("bits/s");
+        /// Mean time for which the first rate lasts.
+        mean_s: f64, DURATION;
+        /// Mean time for which the second one lasts. Both together must last a hundredth of the mean
+        /// time between two datagrams.
+        other_mean_s: f64, DURATION;
+    }
+}
+
+table! {
     /// Datagrams (UDP) that nobody answers.
     pub struct DatagramFlows kind "datagrams" checked by one_arrival_process {
         ..shared: Shared;
@@ -355,6 +371,8 @@ table! {
         self_similar: Option<SelfSimilar>;
         /// Lets the rate vary; `gaps` must then be exponential.
         fgn: Option<Fgn>;
+        /// Lets the rate change between two values; `gaps` must then be exponential.
+        mmpp: Option<Mmpp>;
         /// Whether datagrams have ECT(0), so that they are marked where others are dropped.
         ecn: bool = false;
         /// Starts are uniform over this time.
@@ -370,7 +388,16 @@ impl DatagramFlows {
             (_, _, Some(modulator)) => modulator.share,
             _ => 1.0,
         };
-        share * self.rate_bps
+        match &self.mmpp {
+            Some(of) => {
+                let (one, other) = (
+                    self.rate_bps * of.mean_s,
+                    of.other_rate_bps * of.other_mean_s,
+                );
+                (one + other) / (of.mean_s + of.other_mean_s)
+            }
+            None => share * self.rate_bps,
+        }
     }
 
     fn one_arrival_process(&self, reader: &mut Reader) {
@@ -394,6 +421,20 @@ impl DatagramFlows {
         }
         if self.fgn.is_some() && self.gaps != GapKind::Exponential {
             reader.say(poisson_only(self.gaps.word()));
+        }
+        if let Some(mmpp) = &self.mmpp {
+            if self.fgn.is_some() {
+                reader.say("mmpp excludes fgn");
+            }
+            if self.gaps != GapKind::Exponential {
+                reader.say(format!(
+                    "gaps = {} must be exponential with mmpp",
+                    self.gaps.word()
+                ));
+            }
+            if mmpp.other_rate_bps > 0.0 {
+                check_rate(mmpp.other_rate_bps, self.packet_bytes, reader);
+            }
         }
         check_rate(self.rate_bps, self.packet_bytes, reader);
     }
