@@ -33,6 +33,7 @@ _NETWORK = {
     "[flows.gaps], [flows.duration], [flows.on], [flows.off], [flows.think]": "Distribution",
     "[flows.packets], [flows.objects]": "Sizes",
     "[flows.fgn]": "Fgn",
+    "[flows.mmpp]": "Mmpp",
     "[flows.self_similar]": "SelfSimilar",
     '[links."left -> right"]': "LinkSettings",
     '[links."left -> right".rate]': "Rate",
