@@ -6,8 +6,8 @@
  * divided among the classes like a fluid; under round robin it may wait for the turns of all others.
  *
  * J. C. R. Bennett and H. Zhang, "Hierarchical packet fair queueing algorithms", IEEE/ACM
- * Transactions on Networking 5(5), 1997, section III: WF2Q+. Each lane has a virtual start S_i and
- * finish F_i of its first packet (equations 28 and 29), and the link a virtual time V (equation 27).
+ * Transactions on Networking 5(5), 1997: WF2Q+. Each lane has a virtual start S_i and finish F_i of its
+ * first packet, and the link a virtual time V.
  * Of the lanes with S_i <= V that with the smallest F_i sends; of equal ones, the first. V moves on by
  * a packet when it is taken for transmission, as in FreeBSD's dn_sched_wf2q.c.
  *
@@ -102,7 +102,7 @@ static inline u64 wf2q_time(const struct wf2q_config *config, u32 number, u32 by
 	return ((u64)bytes << 32) / config->quanta[number & (CLASS_MAP_MOST - 1)];
 }
 
-/* Equation 28: the first packet of a lane that was empty starts at V or later. */
+/* The first packet of a lane that was empty starts at V or later. */
 static inline void wf2q_joined(struct wf2q_state *state, const struct wf2q_config *config,
 			       struct aqm_lanes *lanes, u32 number)
 {
@@ -113,7 +113,7 @@ static inline void wf2q_joined(struct wf2q_state *state, const struct wf2q_confi
 		lane->start = state->now;
 }
 
-/* Equation 27: V is not before the first start of the lanes in which packets wait. */
+/* V is not before the first start of the lanes in which packets wait. */
 static inline void wf2q_catch_up(struct wf2q_state *state, const struct wf2q_config *config,
 				 struct aqm_lanes *lanes)
 {
@@ -163,7 +163,7 @@ static inline u32 wf2q_next(struct wf2q_state *state, const struct wf2q_config *
 	return found;
 }
 
-/* Equations 27 and 28: V moves on by L / r, and the next packet starts where this one ends. */
+/* V moves on by L / r, and the next packet starts where this one ends. */
 static inline void wf2q_sent(struct wf2q_state *state, const struct wf2q_config *config,
 			     struct aqm_lanes *lanes, u32 number, u32 bytes)
 {

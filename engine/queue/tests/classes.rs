@@ -209,11 +209,11 @@ fn classes_starve_behind_strict_ones_only() {
     }
 }
 
-/// Bennett & Zhang 1997, figure 2: one class has half of the link and 11 packets, ten have a twentieth
+/// The example of Bennett & Zhang: one class has half of the link and 11 packets, ten have a twentieth
 /// and one packet each. Under WFQ ten packets of the first leave one behind the other; here the others
 /// stand between them.
 #[test]
-fn wf2q_divides_the_link_as_in_the_figure_of_its_paper() {
+fn wf2q_divides_the_link_as_in_the_example_of_its_authors() {
     let names: Vec<String> = (0..11).map(|number| format!("quantum_{number}")).collect();
     let quantum = |number| if number == 0 { 1000.0 } else { 100.0 };
     let given: Vec<(&str, f64)> = (names.iter().enumerate())
@@ -231,7 +231,7 @@ fn wf2q_divides_the_link_as_in_the_figure_of_its_paper() {
     assert_eq!(order, expected);
 }
 
-/// Returns by how much packets exceed their bound, ns, at most. Bennett & Zhang 1997, theorem 4: a
+/// Returns by how much packets exceed their bound, ns, at most. Bennett & Zhang 1997, the worst-case fair index of WF2Q+: a
 /// packet of class i leaves `Q_i / r_i + L_i / r_i + (L - L_i) / r` after its arrival at the latest,
 /// where `Q_i` bytes of its class then wait or are still to be sent, itself among them, `r_i` is its share of the rate r, and
 /// `L_i` and L are the longest packets, of its class and of all.

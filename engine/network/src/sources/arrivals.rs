@@ -355,7 +355,7 @@ mod tests {
     }
 
     /// The variance of the number of arrivals in a time t is known: Heffes & Lucantoni 1986, "A Markov
-    /// modulated characterization of packetized voice and data traffic", equation 8.
+    /// modulated characterization of packetized voice and data traffic".
     #[test]
     fn counts_at_two_rates_have_the_variance_of_an_mmpp() {
         for (gaps, stays) in [
