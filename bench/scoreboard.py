@@ -7,6 +7,7 @@ FOLDER keeps the runs of each profile; what it does not have is made first.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from statistics import median
 from matplotlib.axes import Axes
 
 from sluicegate.cli.evaluate import disciplines
+from sluicegate.errors import SluiceError
 from sluicegate.evaluate import Evaluation, evaluate
 from sluicegate.evaluate.plan import DROP_TAIL
 from sluicegate.evaluate.suite import case_named
@@ -163,13 +165,11 @@ def _line(ax: Axes, y: float, values: Mapping[str, float], colour: str, profile:
         )
 
 
-def main(folder: str, replications: str = str(REPLICATIONS)) -> None:
+def main(folder: Path, replications: int) -> None:
     """Make what is missing, print the table, draw the picture."""
     judged = disciplines(listed())
     boards = {
-        profile: evaluate(
-            judged, Path(folder) / profile, profile=profile, replications=int(replications)
-        )
+        profile: evaluate(judged, folder / profile, profile=profile, replications=replications)
         for profile in PROFILES
     }
     names = in_order(boards)
@@ -179,4 +179,12 @@ def main(folder: str, replications: str = str(REPLICATIONS)) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", type=Path, help="keeps the runs; what it does not have is made")
+    parser.add_argument("replications", type=int, nargs="?", default=REPLICATIONS)
+    given = parser.parse_args()
+    try:
+        main(given.folder, given.replications)
+    except (SluiceError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import subprocess
+import sys
 from importlib import resources
 from pathlib import Path
 
@@ -51,3 +53,15 @@ def test_costs_and_control(tmp_path):
     assert {name: each["header"] for name, each in counted.items()} == {
         name: bench.version(name) for name in single
     }
+
+
+def test_the_scoreboard_refuses_a_folder_of_something_else(tmp_path):
+    (tmp_path / "default").mkdir()
+    (tmp_path / "default" / "mine.txt").write_text("mine")
+    words = [sys.executable, str(ROOT / "bench" / "scoreboard.py"), str(tmp_path)]
+    made = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (made.returncode, made.stdout) == (2, "")
+    assert made.stderr == (
+        f"error: {tmp_path}/default has other files: choose another folder with --out "
+        "(in Python: out)\n"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -240,6 +241,8 @@ def test_wrong_words_on_the_command_line_are_told(
     true = tmp_path / "true.toml"
     true.write_text('lesson = "red"\nstudent = true')
     above.write_text('lesson = "red"\nloss_times = 4')
+    pipe = tmp_path / "pipe.toml"
+    os.mkfifo(pipe)
     for words, code, why in [
         (["tcp"], 2, "tcp is no lesson; there are bufferbloat, red, l4s"),
         (["red", "--grade", str(bad), "--answers"], 2, "--grade writes no page"),
@@ -247,6 +250,7 @@ def test_wrong_words_on_the_command_line_are_told(
         (["red", "--world", "moon"], 1, "world = moon must be one of network, gate"),
         (["l4s", "--world", "gate"], 1, "world = gate must be one of network for the lesson l4s"),
         (["red", "--grade", str(long)], 1, "is not a file of answers: Exceeds the limit"),
+        (["red", "--grade", str(pipe)], 1, "is not a file of answers: give a file, or a folder"),
         (["red", "--world", "gate", "--grade", str(bad)], 2, "--grade takes --world network"),
         (["red", "--student", "3", "--out", str(kept)], 1, "answers variant of student 17, not"),
         (["red", "--student", "3", "--grade", str(kept / "answers.toml")], 1, "of student 17, not"),

@@ -204,3 +204,16 @@ def test_an_answer_that_is_no_verdict_is_told_with_its_file_and_line(folder, cap
         f"error: {folder / 'none.py'}, line 2 (arrive): Mine.arrive returned None; it must return "
         "ADMIT, DROP_EARLY or DROP_FORCED (of sluicegate)\n"
     )
+
+
+@pytest.mark.parametrize("world", ["gate", "kernel", "twin"])
+def test_a_python_class_of_one_link_is_refused_with_the_links_name(folder, world, capsys):
+    own = 'links = { "right -> left" = { discipline = { aqm = "one.py" } } }\n'
+    text = NETWORK.replace(
+        "rate_bps = 1e6", "rate_bps = 1e6, two_way = true, client_delays_s = [0.02]"
+    )
+    (folder / "sub/own.toml").write_text(own + text.replace("two.py:Step", "drop_tail"))
+    assert main(["simulate", "sub/own.toml", "--world", world]) in (1, 2)
+    said = capsys.readouterr().err
+    assert said.startswith('error: links."right -> left".discipline: aqm = '), said
+    assert "runs no Python" in said

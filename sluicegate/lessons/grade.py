@@ -92,6 +92,9 @@ def lesson_of(path: Path) -> object:
 
 
 def _read(path: Path) -> dict[str, object]:
+    # to open a pipe would wait for its writer, and a device may never end
+    if path.exists() and not path.is_file():
+        raise SluiceError(f"{path} is not a file of answers: give a file, or a folder")
     text = ""
     try:
         # some editors write a mark of three bytes first

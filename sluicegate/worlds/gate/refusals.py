@@ -42,6 +42,9 @@ def _of_links(scenario: NetworkScenario) -> Iterator[str]:
         # the way back has no link of all clients then
         held = [LINK]
     for name, own in scenario.links.items():
+        if own.discipline is not None:
+            for problem in of_discipline(own.discipline):
+                yield f'links."{name}".discipline: {problem}'
         for field in ("rate", "wire"):
             if getattr(own, field) is not None and name not in held:
                 yield (
