@@ -93,7 +93,7 @@ static INLINE struct sk_buff *put(struct Qdisc *sch, struct instance *instance, 
 		return skb;
 	place->waiting = *waiting;
 	count_in(sch, instance, waiting->since_ns, waiting->bytes);
-	return lay(place, skb);
+	return exchange(place, skb);
 }
 
 /*
@@ -108,9 +108,9 @@ static INLINE void close_gap(struct instance *instance, struct place *gap, u32 i
 		before = place_at(instance, instance->head + index - 1 - (u32)turn);
 		if (!before)
 			break;
-		skb = lay(before, 0);
+		skb = exchange(before, 0);
 		if (skb)
-			skb = lay(gap, skb);
+			skb = exchange(gap, skb);
 		if (skb)
 			bpf_kfree_skb(skb);	/* the place was free */
 		gap->waiting = before->waiting;
@@ -127,7 +127,7 @@ static INLINE struct sk_buff *take(struct Qdisc *sch, struct instance *instance,
 
 	if (!place)
 		return 0;
-	skb = lay(place, 0);
+	skb = exchange(place, 0);
 	if (!skb)
 		return 0;
 	*waited = place->waiting;

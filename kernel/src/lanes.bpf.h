@@ -153,7 +153,7 @@ VERIFIED_ONCE int tick_until(struct instance *instance, u64 now_ns)
 	FOR_UP_TO(MOST_TICKS) {
 		if (now_ns < several->tick_ns)
 			break;
-		view = look(0, instance, lane, 0, several->tick_ns);
+		view = queue_view(0, instance, lane, 0, several->tick_ns);
 		view.buffer_bytes = 0;	/* as at all ticks */
 		OF(_tick)(&several->state.own, &instance->params.config.own, lanes_of(instance),
 			  &view);
@@ -319,7 +319,7 @@ static INLINE void note_loss(const struct Qdisc *sch, struct instance *instance,
 			     u64 now_ns)
 {
 #ifdef HAS_LOST
-	struct aqm_view view = look(sch, instance, lane, number, now_ns);
+	struct aqm_view view = queue_view(sch, instance, lane, number, now_ns);
 
 	show(&view, instance, lost);
 	OF_SCHEDULER(_lost)(&instance->several.state.own, &instance->params.scheduler.own,
@@ -394,7 +394,7 @@ static INLINE u32 find_place(struct instance *instance)
 }
 
 /* Tells the scheduler of a lane's first packet. */
-static INLINE void tell_head(struct instance *instance, struct lane *lane)
+static INLINE void update_head(struct instance *instance, struct lane *lane)
 {
 	const struct place *head = place_at(instance, lane->head);
 
@@ -435,7 +435,7 @@ static INLINE struct sk_buff *put(struct Qdisc *sch, struct instance *instance, 
 	OF_SCHEDULER(_joined)(&instance->several.state.own, &instance->params.scheduler.own,
 			      lanes_of(instance), queue);
 	count_in(sch, instance, waiting->since_ns, waiting->bytes);
-	return lay(place, skb);
+	return exchange(place, skb);
 }
 
 /* Takes the packet at an index out of a lane; null if there is none. */
@@ -452,7 +452,7 @@ static INLINE struct sk_buff *take(struct Qdisc *sch, struct instance *instance,
 
 	if (!waits->packets || !place)
 		return 0;
-	skb = lay(place, 0);
+	skb = exchange(place, 0);
 	if (!skb)
 		return 0;
 	*waited = place->waiting;
@@ -480,7 +480,7 @@ static INLINE struct sk_buff *take(struct Qdisc *sch, struct instance *instance,
 	waits->bytes -= waited->bytes;
 	several->bytes -= waited->bytes;
 	if (!index)
-		tell_head(instance, lane);
+		update_head(instance, lane);
 	if (!waits->packets && several->serving != queue + 1)
 		lane->idle_since_ns = now_ns;
 	count_out(sch, instance, now_ns, waited->bytes);

@@ -77,7 +77,7 @@ static INLINE enum aqm_verdict judge_arrival(struct Qdisc *sch, struct instance 
 					     const struct waiting *arrived, u32 *candidate)
 {
 	u64 now_ns = arrived->since_ns;
-	struct aqm_view view = look(sch, instance, lane, number, now_ns);
+	struct aqm_view view = queue_view(sch, instance, lane, number, now_ns);
 	enum aqm_verdict verdict;
 
 	show(&view, instance, arrived);
@@ -111,10 +111,10 @@ static INLINE u32 lose(struct Qdisc *sch, struct instance *instance, u32 number,
 	victim = take(sch, instance, lane, number, index, now_ns, &lost);
 	if (!victim)
 		return 0;
-	tell(sch, instance, lane, number, &lost, now_ns, -1);
+	change_occupancy(sch, instance, lane, number, &lost, now_ns, -1);
 	note_loss(sch, instance, lane, number, &lost, now_ns);
 	log_time(instance, HAPPENED_LOSE, number, lost.packet, index, why, now_ns, 0);
-	tell_loss(sch, instance, lost.bytes);
+	count_loss(sch, instance, lost.bytes);
 	bpf_qdisc_skb_drop(victim, to_free);
 	return 1;
 }
@@ -197,7 +197,7 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	arrived.traffic_class = traffic_class(instance, skb);
 	number = classify(instance, &arrived, skb);
 	lane = lane_for(sch, instance, number, now_ns);
-	tell_arrival(instance, skb, arrived.bytes, now_ns);
+	count_arrival(instance, skb, arrived.bytes, now_ns);
 	arrived.packet = (u32)instance->counts.arrivals;
 	refused.why = AQM_DROP_OVERFLOW;
 	if (!lane)
@@ -214,14 +214,14 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 			goto drop;
 	}
 	instance->just_now_ns = now_ns;
-	tell(sch, instance, lane, number, &arrived, now_ns, 1);
+	change_occupancy(sch, instance, lane, number, &arrived, now_ns, 1);
 	skb = put(sch, instance, lane, number, skb, &arrived);
 	if (skb)
 		goto drop;
 	return is_drop(verdict) ? NET_XMIT_CN : NET_XMIT_SUCCESS;
 drop:
 	log_time(instance, HAPPENED_LOSE, number, arrived.packet, 0, refused.why, now_ns, 0);
-	tell_loss(sch, instance, arrived.bytes);
+	count_loss(sch, instance, arrived.bytes);
 	bpf_qdisc_skb_drop(skb, to_free);
 	return NET_XMIT_DROP;
 }
@@ -253,7 +253,7 @@ static INLINE enum aqm_verdict judge(struct Qdisc *sch, struct instance *instanc
 				     const struct waiting *waited)
 {
 #ifdef HAS_DEPART
-	struct aqm_view view = look(sch, instance, lane, number, now_ns);
+	struct aqm_view view = queue_view(sch, instance, lane, number, now_ns);
 	enum aqm_verdict verdict;
 
 	if (!LANE_HAS(depart, instance, number))
@@ -290,14 +290,14 @@ static INLINE struct sk_buff *leave(struct Qdisc *sch, struct instance *instance
 	skb = take(sch, instance, lane, number, 0, now_ns, &waited);
 	if (!skb)
 		return 0;
-	tell(sch, instance, lane, number, &waited, now_ns, -1);
+	change_occupancy(sch, instance, lane, number, &waited, now_ns, -1);
 	verdict = judge(sch, instance, lane, number, now_ns, &waited);
 	if (is_drop(verdict)) {
 		/* the link has sent nothing: what it is late by stays */
 		instance->ended_ns = now_ns;
 		end_service(sch, instance, now_ns);
 		log_time(instance, HAPPENED_LOSE, number, waited.packet, 0, verdict, now_ns, 0);
-		tell_loss(sch, instance, waited.bytes);
+		count_loss(sch, instance, waited.bytes);
 		bpf_kfree_skb(skb);
 		return 0;
 	}
@@ -306,7 +306,7 @@ static INLINE struct sk_buff *leave(struct Qdisc *sch, struct instance *instance
 	ready_ns = occupy(instance, now_ns, waited.since_ns, waited.bytes);
 	sent(instance, number, waited.bytes);
 	log_time(instance, HAPPENED_SEND, number, waited.packet, 0, 0, now_ns, instance->free_ns);
-	tell_departure(instance, now_ns, waited.since_ns, ready_ns, waited.bytes);
+	count_departure(instance, now_ns, waited.since_ns, ready_ns, waited.bytes);
 	return skb;
 }
 
@@ -435,14 +435,14 @@ SECTION("struct_ops/reset") void reset(u64 *context)
 	/* also called after an `init` that found no entry */
 	if (!sch->limit)
 		return;
-	tell_length(sch, instance, now_ns);
+	count_length(sch, instance, now_ns);
 	instance->counts.left += sch->q.qlen;
 	instance->counts.left_bytes += sch->qstats.backlog;
 	FOR_UP_TO(fixed.places) {
 		place = place_at(instance, (u32)turn);
 		if (!place)
 			break;
-		skb = lay(place, 0);
+		skb = exchange(place, 0);
 		if (skb)
 			bpf_kfree_skb(skb);
 	}

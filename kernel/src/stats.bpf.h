@@ -73,7 +73,7 @@ static INLINE u32 step_of(u64 ns)
 	return (shift << STEPS_LOG2) + (u32)(ns >> shift);
 }
 
-static INLINE void tell_time(const struct instance *instance, u32 which, u64 ns)
+static INLINE void count_time(const struct instance *instance, u32 which, u64 ns)
 {
 	u32 number = instance->number * TIMES + which, step = step_of(ns);
 	struct histogram *histogram = map_lookup(&times, &number);
@@ -83,7 +83,7 @@ static INLINE void tell_time(const struct instance *instance, u32 which, u64 ns)
 }
 
 /* Counts the time with the present queue length, which is about to change. */
-static INLINE void tell_length(struct Qdisc *sch, struct instance *instance, u64 now_ns)
+static INLINE void count_length(struct Qdisc *sch, struct instance *instance, u64 now_ns)
 {
 	u32 number;
 	u64 *ns;
@@ -98,7 +98,7 @@ static INLINE void tell_length(struct Qdisc *sch, struct instance *instance, u64
 }
 
 /* Gives user space the first bytes of a packet, from its IP header on. */
-OUTLINED void tell_sample(struct instance *instance, struct sk_buff *skb, u32 bytes, u64 now_ns)
+OUTLINED void count_sample(struct instance *instance, struct sk_buff *skb, u32 bytes, u64 now_ns)
 {
 	unsigned char *header = skb->head + skb->network_header;
 	struct sample *sample = ringbuf_reserve(&samples, sizeof(*sample), 0);
@@ -115,7 +115,7 @@ OUTLINED void tell_sample(struct instance *instance, struct sk_buff *skb, u32 by
 	ringbuf_submit(sample, NO_WAKEUP);
 }
 
-static INLINE void tell_arrival(struct instance *instance, struct sk_buff *skb, u32 bytes,
+static INLINE void count_arrival(struct instance *instance, struct sk_buff *skb, u32 bytes,
 				u64 now_ns)
 {
 	instance->counts.arrivals++;
@@ -125,10 +125,10 @@ static INLINE void tell_arrival(struct instance *instance, struct sk_buff *skb, 
 	if (instance->until_sample)
 		instance->until_sample--;
 	else
-		tell_sample(instance, skb, bytes, now_ns);
+		count_sample(instance, skb, bytes, now_ns);
 }
 
-static INLINE void tell_loss(struct Qdisc *sch, struct instance *instance, u32 bytes)
+static INLINE void count_loss(struct Qdisc *sch, struct instance *instance, u32 bytes)
 {
 	sch->qstats.drops++;
 	instance->counts.lost++;
@@ -136,7 +136,7 @@ static INLINE void tell_loss(struct Qdisc *sch, struct instance *instance, u32 b
 }
 
 /* Counts a packet sent at `now_ns` that arrived at `since_ns` and could have left at `ready_ns`. */
-static INLINE void tell_departure(struct instance *instance, u64 now_ns, u64 since_ns,
+static INLINE void count_departure(struct instance *instance, u64 now_ns, u64 since_ns,
 				  u64 ready_ns, u32 bytes)
 {
 	u64 sojourn_ns = now_ns - since_ns, delay_ns = sojourn_ns;
@@ -152,9 +152,9 @@ static INLINE void tell_departure(struct instance *instance, u64 now_ns, u64 sin
 	instance->counts.sent_bytes += bytes;
 	instance->counts.delay_ns += delay_ns;
 	instance->counts.lateness_ns += now_ns - ready_ns;
-	tell_time(instance, SOJOURNS, sojourn_ns);
-	tell_time(instance, DELAYS, delay_ns);
-	tell_time(instance, LATENESSES, now_ns - ready_ns);
+	count_time(instance, SOJOURNS, sojourn_ns);
+	count_time(instance, DELAYS, delay_ns);
+	count_time(instance, LATENESSES, now_ns - ready_ns);
 }
 
 #endif

@@ -65,8 +65,9 @@ static INLINE u32 is_idle(const struct Qdisc *sch, const struct instance *instan
 static INLINE u64 idle_since(const struct instance *instance, const struct lane *lane);
 
 /* The view's fields of queue and link, which are the same for every call. */
-static INLINE struct aqm_view look(const struct Qdisc *sch, const struct instance *instance,
-				   const struct lane *lane, u32 number, u64 now_ns)
+static INLINE struct aqm_view queue_view(const struct Qdisc *sch,
+					  const struct instance *instance,
+					  const struct lane *lane, u32 number, u64 now_ns)
 {
 	struct aqm_view view = {
 		.now_ns = now_ns,
@@ -112,7 +113,7 @@ OUTLINED void tick_until(const struct Qdisc *sch, struct instance *instance, str
 	FOR_UP_TO(MOST_TICKS) {
 		if (now_ns < lane->tick_ns)
 			break;
-		view = look(sch, instance, lane, number, lane->tick_ns);
+		view = queue_view(sch, instance, lane, number, lane->tick_ns);
 		view.buffer_bytes = 0;	/* of the other lanes the past is not known */
 		OF(_tick)(&lane->state.own, config, &view);
 		log(instance, HAPPENED_TICK, number, 0, 0, 0, &view);
@@ -183,11 +184,12 @@ static INLINE enum aqm_verdict verdict_of(u32 answer)
 #endif
 
 /* Tells the AQM that a packet is about to join the queue (`change` 1) or has left it (-1). */
-static INLINE void tell(const struct Qdisc *sch, struct instance *instance, struct lane *lane,
-			u32 number, const struct waiting *waiting, u64 now_ns, s64 change)
+static INLINE void change_occupancy(const struct Qdisc *sch, struct instance *instance,
+				    struct lane *lane, u32 number, const struct waiting *waiting,
+				    u64 now_ns, s64 change)
 {
 #ifdef HAS_OCCUPANCY
-	struct aqm_view view = look(sch, instance, lane, number, now_ns);
+	struct aqm_view view = queue_view(sch, instance, lane, number, now_ns);
 
 	if (!LANE_HAS(occupancy, instance, number))
 		return;
@@ -245,7 +247,7 @@ static INLINE void begin_aqm(const struct instance *instance, struct lane *lane,
 #endif
 
 /* Puts a packet, or null, into a place. Returns the packet that was there, or null. */
-static INLINE struct sk_buff *lay(struct place *place, struct sk_buff *skb)
+static INLINE struct sk_buff *exchange(struct place *place, struct sk_buff *skb)
 {
 	return kptr_exchange(&place->skb, skb);
 }
@@ -253,7 +255,7 @@ static INLINE struct sk_buff *lay(struct place *place, struct sk_buff *skb)
 /* Counts a packet that begins to wait. */
 static INLINE void count_in(struct Qdisc *sch, struct instance *instance, u64 now_ns, u32 bytes)
 {
-	tell_length(sch, instance, now_ns);
+	count_length(sch, instance, now_ns);
 	sch->q.qlen++;
 	sch->qstats.backlog += bytes;
 }
@@ -261,7 +263,7 @@ static INLINE void count_in(struct Qdisc *sch, struct instance *instance, u64 no
 /* Counts a packet that no longer waits. */
 static INLINE void count_out(struct Qdisc *sch, struct instance *instance, u64 now_ns, u32 bytes)
 {
-	tell_length(sch, instance, now_ns);
+	count_length(sch, instance, now_ns);
 	sch->q.qlen--;
 	sch->qstats.backlog -= bytes;
 }
