@@ -215,33 +215,27 @@ impl Receiver {
         if seq >= self.highest {
             return self.insert_at_edge(seq);
         }
-        let is_beside = |run: &Block| (run.start == seq + 1) | (run.end == seq);
-        // without an early end, so that several runs are compared at once: there may be hundreds
-        let count = |count, run: &Block| count + u32::from(is_beside(run));
-        let beside = self.ahead.iter().fold(0, count);
-        if beside == 0 && self.report_again(seq) {
+        let mut beside = places(&self.ahead, |run| (run.start == seq + 1) | (run.end == seq));
+        let (one, other) = (beside.next(), beside.next());
+        drop(beside);
+        if one.is_none() && self.report_again(seq) {
             return;
         }
         let mut joined = Block {
             start: seq,
             end: seq + 1,
         };
-        let mut join = |run: Block| {
-            joined.start = joined.start.min(run.start);
-            joined.end = joined.end.max(run.end);
-        };
-        let first = self.ahead.first().copied().filter(is_beside);
-        first.into_iter().for_each(&mut join);
-        for _ in u32::from(first.is_some())..beside {
-            // holes are mostly filled from the lowest on, which is beside the oldest run
-            let place = self.ahead.iter().rposition(is_beside);
-            join(self.ahead.remove(place.expect("one more is beside it")));
+        for place in one.into_iter().chain(other) {
+            joined.start = joined.start.min(self.ahead[place].start);
+            joined.end = joined.end.max(self.ahead[place].end);
         }
-        match (first, joined.start > self.next) {
-            (Some(_), true) => self.ahead[0] = joined,
+        // the higher place first: the lower one stays what it is
+        other.map(|place| self.ahead.remove(place));
+        match (one, joined.start > self.next) {
+            (Some(place), true) => self.report_anew(place, joined),
             (None, true) => self.report_first(joined),
-            (first, false) => {
-                first.map(|_| self.ahead.remove(0));
+            (one, false) => {
+                one.map(|place| self.ahead.remove(place));
                 self.next = joined.end;
             }
         }
@@ -253,11 +247,11 @@ impl Receiver {
 
     /// Reports the run of a packet that arrived before; false if there is none.
     fn report_again(&mut self, seq: u32) -> bool {
-        let has = |run: &Block| (run.start..run.end).contains(&seq);
-        let Some(place) = self.ahead.iter().position(has) else {
+        let has = |run: &Block| (run.start <= seq) & (seq < run.end);
+        let Some(place) = places(&self.ahead, has).next() else {
             return false;
         };
-        self.ahead[..=place].rotate_right(1);
+        self.report_anew(place, self.ahead[place]);
         true
     }
 
@@ -270,14 +264,21 @@ impl Receiver {
         self.highest = seq + 1;
         match last {
             Some(place) => {
-                self.ahead[..=place].rotate_right(1);
-                self.ahead[0].end = self.highest;
+                let start = self.ahead[place].start;
+                let end = self.highest;
+                self.report_anew(place, Block { start, end });
             }
             None => self.report_first(Block {
                 start: seq,
                 end: seq + 1,
             }),
         }
+    }
+
+    /// Reports a run at some place first from now on; it has become `run`.
+    fn report_anew(&mut self, place: usize, run: Block) {
+        self.ahead.copy_within(..place, 1);
+        self.ahead[0] = run;
     }
 
     fn report_first(&mut self, run: Block) {
@@ -287,6 +288,20 @@ impl Receiver {
         }
         self.ahead.insert(0, run);
     }
+}
+
+/// Returns the places of the runs for which `is` is true. Many are compared at once, without an early
+/// end: there may be hundreds of them.
+fn places(runs: &[Block], is: impl Fn(&Block) -> bool + Copy) -> impl Iterator<Item = usize> {
+    const AT_ONCE: usize = 16;
+    let chunks = runs.chunks(AT_ONCE).enumerate();
+    let found = chunks.filter(move |(_, chunk)| chunk.iter().fold(false, |any, run| any | is(run)));
+    found.flat_map(move |(number, chunk)| {
+        let places = (number * AT_ONCE..).zip(chunk);
+        places
+            .filter(move |(_, run)| is(run))
+            .map(|(place, _)| place)
+    })
 }
 
 #[cfg(test)]

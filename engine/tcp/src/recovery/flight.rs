@@ -1,6 +1,7 @@
 //! The packets in flight: when each was sent last, and what the sender knows about it.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
@@ -37,8 +38,8 @@ pub(crate) struct Flight {
     /// When packets were sent, and their numbers, in this order; some are out of date. Kept only
     /// while packets are missing: then what was sent before a packet that arrived is at the front.
     sendings: Option<VecDeque<(u64, u32)>>,
-    /// No packet before this number is lost.
-    lost_from: u32,
+    /// The numbers of all packets that are lost; some are out of date.
+    losses: BinaryHeap<Reverse<u32>>,
     /// Number of packets of each fate.
     flying: u32,
     sacked: u32,
@@ -211,7 +212,7 @@ impl Flight {
         if packet.fate == Fate::Flying && is_lost(packet) {
             lost.packets += 1;
             lost.again |= packet.retransmitted;
-            self.lost_from = self.lost_from.min(packet.seq);
+            self.losses.push(Reverse(packet.seq));
             self.turn(place, Fate::Lost);
             self.miss(place, true);
         }
@@ -241,11 +242,15 @@ impl Flight {
             return None;
         }
         let first = self.packets.front()?.seq;
-        let from = self.lost_from.saturating_sub(first) as usize;
-        let lost = |packet: &&Packet| packet.fate == Fate::Lost;
-        let seq = self.packets.iter().skip(from).find(lost)?.seq;
-        self.lost_from = seq;
-        Some(seq)
+        loop {
+            let Reverse(seq) = *self.losses.peek()?;
+            let place = seq.checked_sub(first);
+            let packet = place.and_then(|place| self.packets.get(place as usize));
+            if packet.is_some_and(|packet| packet.fate == Fate::Lost) {
+                return Some(seq);
+            }
+            self.losses.pop();
+        }
     }
 
     fn turn(&mut self, place: u32, fate: Fate) {
