@@ -165,9 +165,13 @@ fn describe(settings: &Settings, buffers: u64, kernel_packets: u64, kernel_buffe
 }
 
 /// Returns the bytes of packets that are kept whole. Those that wait have the greatest length; the
-/// bytes of those on their way follow from the link's rate and delay.
+/// bytes of those on their way follow from the link's rate and delay, where there is no wire, which may
+/// fill with packets of any length.
 fn whole(link: &LinkSettings) -> u64 {
-    (u64::from(link.buffer.limit) + 2) * WHOLE_BYTES + bits_on_way(link) / 8
+    match link.wire {
+        None => (u64::from(link.buffer.limit) + 2) * WHOLE_BYTES + bits_on_way(link) / 8,
+        Some(_) => held(link) * WHOLE_BYTES,
+    }
 }
 
 /// Returns the memory of a link's queues without packets, bytes: each has an AQM, and a list that

@@ -428,6 +428,34 @@ fn a_wire_does_what_that_of_the_network_world_does() {
     }
 }
 
+/// Bursts that are slower than the link would fill the wire without end: what it has no room for is
+/// lost on it.
+#[test]
+fn a_wire_that_is_slower_than_the_link_is_bounded() {
+    const GAP_NS: u64 = 10_000_000;
+    let capture = recorded(20_000);
+    let settings = cases().find(|case| case.forward.discipline.spec.name().contains("red"));
+    let mut settings = settings.unwrap();
+    settings.forward.wire = Some(WirePlan {
+        loss: None,
+        jitter: None,
+        jitter_share: 1.0,
+        reorder: false,
+        bursts: Some(Bursts {
+            gap: WireTime::Constant(GAP_NS),
+            packets: 1,
+        }),
+        tampers: None,
+    });
+    let mut through = Through::default();
+    replay(&capture, &settings, &mut through).unwrap();
+    assert!(through.lost > 100, "{}", through.lost);
+    // the last packet waits for the 1000 before it, a gap each, and for what was in the queue
+    let late_ns = through.released_ns.last().unwrap() - capture.time_ns.last().unwrap();
+    assert!(late_ns < 1_000 * GAP_NS + 2_000_000_000, "{late_ns}");
+    assert!(late_ns > 900 * GAP_NS, "{late_ns}");
+}
+
 /// A difference is found: another seed, or room for one packet less.
 #[test]
 fn what_differs_is_found() {

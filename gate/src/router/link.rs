@@ -17,6 +17,9 @@ use crate::{
     settings::{LEAST_BYTES, LinkSettings},
 };
 
+/// Packets that a wire takes in any case: those that netem holds if nothing else is said.
+const LEAST_ON_WIRE: u64 = 1000;
+
 /// Receives the packets that leave or are lost.
 pub trait Outlet<P>: Observer<P> {
     /// Called when a packet has left the link at `at_ns`.
@@ -59,6 +62,8 @@ pub struct Link<P> {
     on_way: VecDeque<(Ticks, P)>,
     /// What happens to them then.
     wire: Option<Wire<P>>,
+    /// Packets that its wire was too full for.
+    wire_overflow: u64,
     tick: Option<Tick>,
     /// The next change of the rate, if there is one.
     change: Option<Tick>,
@@ -83,6 +88,7 @@ impl<P: Packet> Link<P> {
             ready: None,
             on_way: VecDeque::new(),
             wire: None,
+            wire_overflow: 0,
             tick: None,
             change: None,
             announced: 1,
@@ -104,7 +110,14 @@ impl<P: Packet> Link<P> {
 
     /// Returns the counts of its wire; `None` if it has none.
     pub fn wire(&self) -> Option<WireTally> {
-        self.wire.as_ref().map(Wire::tally)
+        self.wire.as_ref().map(|wire| {
+            let tally = wire.tally();
+            WireTally {
+                entered: tally.entered + self.wire_overflow,
+                lost: tally.lost + self.wire_overflow,
+                ..tally
+            }
+        })
     }
 
     /// Returns its present settings.
@@ -300,6 +313,10 @@ impl<P: Packet> Link<P> {
             self.on_way.pop_front();
             match &mut self.wire {
                 None => outlet.released(self.clock.ns(out), packet),
+                Some(wire) if wire.len() as u64 >= on_way(&self.settings) => {
+                    self.wire_overflow += 1;
+                    outlet.lost_on_wire(packet);
+                }
                 Some(wire) => {
                     if wire
                         .enter(self.clock, out, packet.bytes(), packet)
@@ -349,12 +366,23 @@ impl<P: Packet> Link<P> {
 }
 
 /// Returns how many packets a link can hold: those that wait, one in transmission, one that
-/// arrives, and those on their way, all of the least length.
+/// arrives, and those on their way.
 pub fn held(link: &LinkSettings) -> u64 {
     let waiting = u64::from(link.buffer.limit);
     let in_bytes = link.buffer.limit_bytes.unwrap_or(u64::MAX) / LEAST_BYTES + 1;
+    waiting.min(in_bytes) + 2 + on_way(link)
+}
+
+/// Returns how many packets may be on their way, all of the least length. A wire takes no more: one
+/// whose bursts are slower than the link would fill without end.
+fn on_way(link: &LinkSettings) -> u64 {
     let short = LEAST_BYTES + u64::from(link.overhead_bytes);
-    waiting.min(in_bytes) + 2 + bits_on_way(link) / (8 * short)
+    let least = if link.wire.is_some() {
+        LEAST_ON_WIRE
+    } else {
+        0
+    };
+    (bits_on_way(link) / (8 * short)).max(least)
 }
 
 pub(crate) fn bits_on_way(link: &LinkSettings) -> u64 {
