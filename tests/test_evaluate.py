@@ -524,6 +524,21 @@ def test_a_class_in_python_and_a_header_are_judged(tmp_path, root):
     assert waits[1] < waits[0]
 
 
+def test_an_aqm_that_never_acts_is_told(tmp_path, sixth):
+    # the buffer has 17 packets
+    idle = sg.Discipline(aqm="step", params={"threshold": 5.0}, label="idle", ecn=True)
+    marks = sg.Discipline(aqm="step", params={"threshold": 0.001}, label="marks", ecn=True)
+    given = {"profile": BRIEF, "sections": ["4.5"], "replications": 2, "workers": 1}
+    found = evaluate([idle, marks], tmp_path, **given)
+    (told,) = [note for note in found.notes() if "never acts" in note]
+    assert told.startswith("idle dropped nothing before the buffer was full, and marked nothing, ")
+    assert told.endswith("it never acts behind a buffer of 17 packets.")
+    # words of the glossary are links there
+    assert "it never acts behind a" in evaluation_page(found, ["drop_tail"]).html()
+    # nor is it told of drop-tail, or of an AQM that drops
+    assert not [note for note in sixth[0].notes() if "never acts" in note]
+
+
 @pytest.mark.parametrize(
     ("disciplines", "changed", "message"),
     [

@@ -20,6 +20,12 @@ from sluicegate.measures.ellipse import Ellipse, ellipse
 
 FloatArray = NDArray[np.float64]
 
+# what an AQM does to packets, but for a full buffer
+_ACTS = ("early_loss_ratio", "forced_loss_ratio", "mark_ratio")
+_IDLE = (
+    "{} dropped nothing before the buffer was full, and marked nothing, in any run: with these "
+    "parameters it never acts behind a buffer of {} packets."
+)
 _REAL = (
     "World {}: TCP is that of a Linux, and a router does not count by class. Goodputs of classes "
     "are of the whole run, and their queueing delay is that of the queue, where there is one."
@@ -124,14 +130,28 @@ class Evaluation:
         both = np.isfinite(delays) & np.isfinite(goodputs)
         return ellipse(delays[both], goodputs[both])
 
+    def never_acted(self, name: str) -> bool:
+        """Whether an AQM dropped and marked nothing of its own will in any run that is there."""
+        runs = [run for case in self.plan.cases for run in self.measured(case, name)]
+        # worlds of real packets may not say why a packet was dropped
+        known = all(_ACTS[0] in run.values for run in runs)
+        return (
+            bool(runs)
+            and known
+            and not any(run.values.get(each, 0) for run in runs for each in _ACTS)
+        )
+
     def notes(self) -> list[str]:
-        """What a reader must know: parameters that have no effect here, or suit another link."""
+        """What a reader must know: AQMs or parameters without effect here, or for another link."""
         plan, told = self.plan, dict[str, None]()
         case = plan.cases[0]
         for fitted in plan.fitted[case.name].values():
             if isinstance(fitted, Fitted):
                 scenario = case.scenario(plan.profile, fitted, 0, plan.seed)
                 told |= dict.fromkeys(scenario.notes())
+        for each in plan.disciplines:
+            if each.aqm != DROP_TAIL and self.never_acted(each.name):
+                told[_IDLE.format(each.name, plan.profile.buffer_packets)] = None
         if plan.world != NETWORK:
             told[_REAL.format(plan.world)] = None
         return list(told)

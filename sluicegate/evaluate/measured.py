@@ -25,7 +25,7 @@ LEVELS = np.linspace(0, 1, 101)
 # of the queue, and of each class
 _OF_QUEUE = (
     *("sojourn_mean", "sojourn_p99", "queue_mean", "loss_ratio", "mark_ratio", "utilization"),
-    "rpm",
+    *("early_loss_ratio", "forced_loss_ratio", "rpm"),
 )
 _OF_CLASS = (
     *("goodput_bps", "loss_ratio", "mark_ratio", "sojourn_mean", "sojourn_p99"),
