@@ -3,7 +3,7 @@
 
 use std::{path::Path, sync::Arc, thread};
 
-use sluice_aqm::{AqmSource, NEVER, Verdict, View, all, coupled};
+use sluice_aqm::{NEVER, Verdict, View, all, coupled};
 use sluice_capture::Capture;
 use sluice_ecn::Ecn;
 use sluice_gate::{
@@ -20,6 +20,8 @@ use sluice_queue::{Event, Observer};
 use sluice_scenario::{AqmName, Discipline, Fields, Queue, Table, Value, Victim};
 
 const RATE_BPS: u64 = 1_300_000;
+/// Schedulers whose classes have an AQM each.
+const OF_CLASSES: [&str; 3] = ["prio", "ets", "wf2q"];
 const VERDICTS: [Verdict; 6] = [
     Verdict::Admit,
     Verdict::Mark,
@@ -142,7 +144,7 @@ fn beside_network<'a>(
     let port = PortPlan {
         discipline: discipline.spec.on(buffer),
         scheduler: discipline.in_lanes.clone(),
-        aqm: AqmSource::Configured(discipline.aqm.clone()),
+        aqm: discipline.spec.source().unwrap(),
     };
     let plan = Plan {
         topology: Topology {
@@ -208,7 +210,8 @@ fn cases() -> impl Iterator<Item = Settings> {
     let aqms = all().iter();
     let each = aqms.flat_map(move |aqm| words.clone().map(move |words| (&*aqm.name, words)));
     let each = each.chain(coupled().iter().map(|aqm| (&*aqm.name, ("tail", "fifo"))));
-    each.enumerate()
+    let each = each
+        .enumerate()
         .map(|(number, (aqm, (victim, scheduler)))| {
             let mut given = table(&[("aqm", aqm), ("victim", victim)]);
             if let Value::Table(fields) = &mut given {
@@ -221,25 +224,57 @@ fn cases() -> impl Iterator<Item = Settings> {
                 let marks = number % 2 == 1 || number >= all().len() * 3 * 4;
                 fields.set("ecn", Value::Switch(marks));
             }
-            let discipline: Discipline = sluice_scenario::read(&given, Path::new("")).unwrap();
-            Settings {
-                forward: LinkSettings {
-                    rate_bps: RATE_BPS,
-                    varying: None,
-                    wire: None,
-                    delay_ns: 0,
-                    overhead_bytes: 0,
-                    buffer: Queue {
-                        limit: 150,
-                        ..Queue::usual()
-                    },
-                    discipline: ConfiguredDiscipline::of(discipline).unwrap(),
-                },
-                reverse: None,
-                seed: number as u64,
-                streams: [0, 1],
+            settings(number, &given)
+        });
+    each.chain(of_classes())
+}
+
+fn settings(number: usize, given: &Value) -> Settings {
+    let discipline: Discipline = sluice_scenario::read(given, Path::new("")).unwrap();
+    Settings {
+        forward: LinkSettings {
+            rate_bps: RATE_BPS,
+            varying: None,
+            wire: None,
+            delay_ns: 0,
+            overhead_bytes: 0,
+            buffer: Queue {
+                limit: 150,
+                ..Queue::usual()
+            },
+            discipline: ConfiguredDiscipline::of(discipline).unwrap(),
+        },
+        reverse: None,
+        seed: number as u64,
+        streams: [0, 1],
+    }
+}
+
+/// Classes of service, each a third of the DSCPs: one of drop-tail, one of RED, one of PIE.
+fn of_classes() -> impl Iterator<Item = Settings> {
+    OF_CLASSES.iter().enumerate().map(|(number, scheduler)| {
+        let class = |(place, aqm): (usize, &str)| {
+            let mut class = table(&[("aqm", aqm)]);
+            if let Value::Table(fields) = &mut class {
+                let dscps = (0..64).filter(|dscp| dscp % 3 == place as i128);
+                if place < 2 {
+                    fields.set("dscp", Value::List(dscps.map(Value::Whole).collect()));
+                }
+                if place > 0 && *scheduler != "prio" {
+                    fields.set("quantum_bytes", Value::Whole(700 << place));
+                }
             }
-        })
+            class
+        };
+        let mut given = table(&[("aqm", "drop_tail"), ("victim", "tail")]);
+        if let Value::Table(fields) = &mut given {
+            let aqms = ["drop_tail", "red", "pie"].into_iter().enumerate();
+            fields.set("classes", Value::List(aqms.map(class).collect()));
+            fields.set("scheduler", table(&[("kind", *scheduler)]));
+            fields.set("ecn", Value::Switch(true));
+        }
+        settings(number, &given)
+    })
 }
 
 /// Counts of what was compared and found equal.
@@ -269,17 +304,15 @@ fn compare_case(capture: &Capture, settings: &Settings) -> Compared {
     compared
 }
 
-/// Compares all cases, on all cores.
-fn compare(packets: usize) -> Compared {
+/// Compares cases, on all cores.
+fn compare(packets: usize, cases: &[Settings]) -> Compared {
     let capture = recorded(packets);
-    let cases: Vec<Settings> = cases().collect();
-    assert_eq!(cases.len(), all().len() * 3 * 4 + coupled().len());
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let mut compared = Compared::default();
     thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)
             .map(|first| {
-                let (capture, cases) = (&capture, &cases);
+                let capture = &capture;
                 scope.spawn(move || {
                     let own = cases.iter().skip(first).step_by(threads);
                     own.map(|case| compare_case(capture, case))
@@ -302,7 +335,10 @@ fn compare(packets: usize) -> Compared {
 
 #[test]
 fn every_verdict_is_that_of_the_network_world() {
-    let verdicts = compare(20_000).verdicts;
+    let cases: Vec<Settings> = cases().collect();
+    let others = coupled().len() + OF_CLASSES.len();
+    assert_eq!(cases.len(), all().len() * 3 * 4 + others);
+    let verdicts = compare(20_000, &cases).verdicts;
     for verdict in VERDICTS {
         let count = verdicts[verdict as usize];
         assert!(count > 1000, "{verdict:?}: {count}");
@@ -312,15 +348,36 @@ fn every_verdict_is_that_of_the_network_world() {
 #[test]
 #[ignore = "takes minutes: make decisions"]
 fn a_million_packets_are_judged_as_in_the_network_world() {
+    let cases: Vec<Settings> = cases().collect();
     let Compared {
         decisions,
         verdicts,
-    } = compare(1_000_000);
-    let cases = cases().count();
-    println!("{decisions} decisions in {cases} cases: no difference");
+    } = compare(1_000_000, &cases);
+    println!(
+        "{decisions} decisions in {} cases: no difference",
+        cases.len()
+    );
     for verdict in VERDICTS {
         println!("{verdict:?}: {}", verdicts[verdict as usize]);
     }
+}
+
+/// The same for schedulers and coupled disciplines alone; `drr` has CoDel in its queues.
+#[test]
+#[ignore = "takes a minute: make decisions"]
+fn a_million_packets_are_scheduled_as_in_the_network_world() {
+    let schedules = |settings: &Settings| {
+        let told = settings.forward.describe();
+        let is_drr = told.starts_with("codel") && told.contains("drr");
+        is_drr || settings.forward.discipline.aqm.class().is_coupled()
+    };
+    let others = cases().filter(schedules).take(1 + coupled().len());
+    let cases: Vec<Settings> = others.chain(of_classes()).collect();
+    let Compared { decisions, .. } = compare(1_000_000, &cases);
+    println!(
+        "{decisions} decisions in {} cases: no difference",
+        cases.len()
+    );
 }
 
 /// A rate that varies: in steps with an outage, and at opportunities; for AQMs that look at the rate,
