@@ -91,16 +91,19 @@ def _in_short(page: Page, found: Evaluation, others: Sequence[str]) -> None:
         "Better, or worse: in at least one measure, and in none the other way; a trade: both. A "
         "measure differs where the 95 % interval of the differences, replication by replication, "
         f"leaves 0 out, and they are above {LEAST:.0%} of the other's value (and 0.1 ms). In "
-        "brackets: how many times queueing delay and goodput are the other's, as means over the "
-        "section. Of twenty measures that do not differ, about one will look as if it did.",
+        "brackets: how many times queueing delay and goodput are the other's, as "
+        "geometric means over the scenarios and classes of the section. Of "
+        "twenty measures that do not differ, about one will look as if it did.",
     )
     for other in others:
         if any(name != other for name in found.plan.names) and found.done:
             page.figure(
                 plots.overview_figure(found, other),
                 f"All sections beside {other}",
-                "Means over the scenarios and classes of a section, as ratios. Where a section has "
-                "no point, nothing is judged by that measure. Delay is worth little where goodput "
+                "Geometric means over the scenarios and classes of a section, as "
+                "ratios. Where a section has "
+                "no point, nothing is judged by that measure. A short delay is worth "
+                "little where goodput "
                 "is lost: read both panels.",
             )
 
