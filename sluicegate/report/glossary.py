@@ -44,7 +44,8 @@ MEANINGS = {
     "flow": "the packets of one TCP connection, or of one sender of datagrams",
     "congestion control": "how TCP's window grows and shrinks: Reno, CUBIC, DCTCP, BBR, "
     "Prague, LEDBAT",
-    "goodput": "data packets of TCP that are acknowledged in a unit of time, each counted once",
+    "goodput": "what receivers got in a unit of time, each packet once: data of TCP that is "
+    "acknowledged, and datagrams that arrived",
     "throughput": "packets, or bits, that a link sends in a unit of time, retransmissions included",
     "utilization": "share of the time in which the link sends",
     "deviation": "mean absolute difference of the queue from its own mean",
