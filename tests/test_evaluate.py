@@ -20,7 +20,7 @@ from sluicegate.evaluate.requirements import REQUIREMENTS, state
 from sluicegate.evaluate.run import WORLDS, known
 from sluicegate.evaluate.suite import L4S, RFC7928, case_named
 from sluicegate.evaluate.verdict import compared, together
-from sluicegate.evaluate.words import case_lines, labelled
+from sluicegate.evaluate.words import case_lines, labelled, traded
 from sluicegate.testbed.check import missing, needs
 
 DROP_TAIL, CODEL = sg.Discipline(aqm="drop_tail"), sg.Discipline(aqm="codel")
@@ -392,6 +392,17 @@ def test_verdicts_together():
     assert together(["better", "worse"]) == "a trade"
     assert together(["no difference", "unknown"]) == "no difference"
     assert together(["unknown"]) == "unknown"
+
+
+def test_words_of_a_trade_name_what_is_better_and_what_is_worse():
+    many, few = np.full(3, 2.0), np.full(3, 1.0)
+    sides = [
+        *(compared(f"{class_}.queueing_delay", few, many) for class_ in ("bulk", "udp")),
+        compared("voice.mos", many, few),
+        compared("bulk.goodput_bps", few, many),
+    ]
+    assert traded(sides) == "a trade: better in queueing delay, MOS; worse in goodput"
+    assert traded(sides[:3]) == "better"
 
 
 def test_ratios_of_a_section_are_those_of_its_means(sixth):

@@ -34,8 +34,8 @@ COST_HEADER = [
 COST_CAPTION = (
     "Section 11. State and calls are those of the header. Instructions are those of the AQM alone, "
     "without the queue: its calls for a packet, as `cc -O2` compiles them for x86-64, counted by "
-    "valgrind on the calls of aqm/vectors/; headers of your own were not counted. A tick is a "
-    "timer."
+    "valgrind on the calls of aqm/vectors/. n/a: not counted, as for headers of your own, Python "
+    "classes, and disciplines with queues of their own. A tick is a timer."
 )
 CONTROL_HEADER = ["discipline", "parameter", "value", "range", "what it is", "who sets it"]
 CONTROL_CAPTION = (

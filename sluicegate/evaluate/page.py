@@ -88,10 +88,11 @@ def _in_short(page: Page, found: Evaluation, others: Sequence[str]) -> None:
             [section, *(words.section_words(found, section, *pair) for pair in pairs)]
             for section in found.sections
         ],
-        "Better, or worse: in at least one measure, and in none the other way; a trade: both. A "
+        "Better, or worse: in at least one measure, and in none the other way; a trade: both, "
+        "and which. A "
         "measure differs where the 95 % interval of the differences, replication by replication, "
         f"leaves 0 out, and they are above {LEAST:.0%} of the other's value (and 0.1 ms). In "
-        "brackets: how many times queueing delay and goodput are the other's, as "
+        "brackets: how many times mean queueing delay and goodput are the other's, as "
         "geometric means over the scenarios and classes of the section. Of "
         "twenty measures that do not differ, about one will look as if it did.",
     )

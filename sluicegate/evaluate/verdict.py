@@ -15,7 +15,7 @@ from sluicegate.measures.names import more_is_better
 FloatArray = NDArray[np.float64]
 Word = Literal["better", "worse", "no difference", "unknown"]
 
-# a smaller share of the other's value is no difference that anybody would feel
+# a smaller share of the other's value counts as no difference
 LEAST = 0.01
 # nor are smaller ones of a measure that is nearly 0: seconds, shares
 _LEAST_SECONDS = 0.1e-3

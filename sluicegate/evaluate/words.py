@@ -118,21 +118,38 @@ def section_words(found: Evaluation, section: str, name: str, other: str) -> str
     """A section's verdict, and how many times delay and goodput are the other's."""
     ratios = {
         said: found.ratio(section, name, other, measure)
-        for said, measure in (("delay", "queueing_delay"), ("goodput", "goodput_bps"))
+        for said, measure in (("queueing delay", "queueing_delay"), ("goodput", "goodput_bps"))
     }
     told = ", ".join(
         f"{ratio:.2g} times the {said}" for said, ratio in ratios.items() if ratio is not None
     )
-    word = section_word(found, section, name, other)
+    word = traded(_compared(found, section, name, other))
     return f"{word} ({told})" if told and word != "unknown" else word
 
 
 def section_word(found: Evaluation, section: str, name: str, other: str) -> str:
     """One verdict of all cases of a section."""
-    words = [
-        each.word
+    return together([each.word for each in _compared(found, section, name, other)])
+
+
+def traded(comparisons: Sequence[Comparison]) -> str:
+    """One verdict of several measures; of a trade, which of them are better and which worse."""
+    word = together([each.word for each in comparisons])
+    if word != "a trade":
+        return word
+    sides = {
+        side: dict.fromkeys(
+            heading(each.measure.rpartition(".")[2]) for each in comparisons if each.word == side
+        )
+        for side in ("better", "worse")
+    }
+    return "a trade: " + "; ".join(f"{side} in {', '.join(of)}" for side, of in sides.items())
+
+
+def _compared(found: Evaluation, section: str, name: str, other: str) -> list[Comparison]:
+    return [
+        each
         for case in found.cases(section)
         if found.why_not(case, name) is None and found.why_not(case, other) is None
         for each in found.compared(case, name, other)
     ]
-    return together(words)
