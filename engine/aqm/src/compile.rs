@@ -11,6 +11,7 @@ use std::{
 
 use crate::{
     HEADERS,
+    advice::advice,
     class::{Class, LoadError},
     forgotten::forgotten,
     guard,
@@ -156,7 +157,7 @@ fn build(name: &str, text: &str) -> Result<&'static Class, LoadError> {
         fs::write(folder.path().join(file), content).map_err(|error| failed(name, &error))?;
     }
     let of_header = |what: String| LoadError(format!("{name}.h: {what}"));
-    object(name, folder.path())?;
+    object(name, text, folder.path())?;
     let object = fs::read(folder.path().join("user.o")).map_err(|error| failed(name, &error))?;
     rules::check(name, &object).map_err(of_header)?;
     link(name, folder.path())?;
@@ -175,31 +176,20 @@ fn build(name: &str, text: &str) -> Result<&'static Class, LoadError> {
 }
 
 /// Compiles `user.c` to `user.o`.
-fn object(name: &str, folder: &Path) -> Result<(), LoadError> {
+fn object(name: &str, text: &str, folder: &Path) -> Result<(), LoadError> {
     let compile = |more: &[&str]| {
         let arguments = [FLAGS, &["-c", "user.c", "-o", "user.o"], more].concat();
         cc(name, folder, &arguments)
     };
-    if !HAS_NO_FLOATS {
-        return compile(&[]);
-    }
-    match compile(&[NO_FLOATS]) {
+    let done = match compile(if HAS_NO_FLOATS { &[NO_FLOATS] } else { &[] }) {
         // the compiler does not know the option
         Err(LoadError(said)) if said.contains(NO_FLOATS) => compile(&[]),
-        Err(LoadError(said)) if said.contains("SSE") || said.contains("floating-point") => {
-            Err(LoadError(format!(
-                "{said}\nAn AQM uses no floating point: fixed.h has the arithmetic."
-            )))
-        }
-        Err(LoadError(said)) if said.contains(&format!("{name}_class")) => Err(LoadError(format!(
-            "{said}\nThe header of an AQM of this name ends with AQM_CLASS({name}, ...)."
-        ))),
-        Err(LoadError(said)) if said.contains("qualifier") => Err(LoadError(format!(
-            "{said}\nAn AQM changes nothing but its struct {name}_state: its config and the view \
-             are const."
-        ))),
         done => done,
-    }
+    };
+    done.map_err(|LoadError(said)| match advice(name, text, &said) {
+        Some(advice) => LoadError(format!("{said}\n{advice}")),
+        None => LoadError(said),
+    })
 }
 
 /// Links `user.o` to `user.so`, with the guard.

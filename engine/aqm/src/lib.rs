@@ -4,6 +4,8 @@
 //! AQM with its parameters set, and [`Running`] is an instance with its state. [`BufferPolicy`] adds
 //! what the queue decides: the limit, the victim and marking.
 
+#[cfg(unix)]
+mod advice;
 mod class;
 #[cfg_attr(not(unix), path = "elsewhere/compile.rs")]
 mod compile;

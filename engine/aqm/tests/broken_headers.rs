@@ -348,14 +348,29 @@ fn floating_point_is_refused() {
     if !has_compiler() {
         return;
     }
-    let code = "double half = 0.5 * view->queue_packets; if (half > 3) return AQM_DROP_EARLY;";
+    // the comments name no line
+    let code = "/* a float\n a double */ double half = 0.5 * view->queue_packets; // double\n\
+                if (half > 3) return AQM_DROP_EARLY;";
     let said = said("arrive", code).unwrap();
     assert!(
         said.starts_with("step.h does not compile as an AQM:\n"),
         "{said}"
     );
-    let words = "An AQM uses no floating point: fixed.h has the arithmetic.";
-    assert!(said.ends_with(words), "{said}");
+    let before = STEP.split("/*arrive*/").next().unwrap().lines().count();
+    let words = format!(
+        "An AQM uses no floating point: fixed.h has the arithmetic. Line {} of step.h names double \
+         or float.",
+        before + 1
+    );
+    assert!(said.ends_with(&words), "{said}");
+    let two = "double half = 0.5;\nfloat third = view->queue_packets * half / 3; \
+               if (third > 3) return AQM_DROP_EARLY;";
+    let said = self::said("arrive", two).unwrap();
+    let words = format!(
+        "Lines {before}, {} of step.h name double or float.",
+        before + 1
+    );
+    assert!(said.ends_with(&words), "{said}");
 }
 
 #[test]
@@ -634,4 +649,42 @@ fn a_header_of_another_name_says_how_it_ends() {
         said.ends_with("The header of an AQM of this name ends with AQM_CLASS(step, ...)."),
         "{said}"
     );
+}
+
+#[test]
+fn a_header_without_an_include_is_told_which() {
+    if !has_compiler() {
+        return;
+    }
+    let bare = STEP.replace("#include \"fixed.h\"\n", "");
+    assert_ne!(bare, STEP);
+    let said = said_of(&bare, "class", "").unwrap();
+    let words = "step.h must begin with #include \"fixed.h\", where the types of an AQM are.";
+    assert!(said.ends_with(words), "{said}");
+}
+
+#[test]
+fn a_function_without_the_prefix_is_told() {
+    if !has_compiler() {
+        return;
+    }
+    for function in [
+        "configure",
+        "arrive",
+        "depart",
+        "occupancy",
+        "tick",
+        "tick_interval_ns",
+        "probability",
+    ] {
+        let named = format!(" step_{function}(");
+        let other = STEP.replace(&named, &format!(" {function}("));
+        assert_ne!(other, STEP);
+        let said = said_of(&other, "class", "").unwrap();
+        let words = format!(
+            "step.h must define step_{function} before AQM_CLASS: the names of all functions of an \
+             AQM begin with the name of the file."
+        );
+        assert!(said.ends_with(&words), "{said}");
+    }
 }
