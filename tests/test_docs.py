@@ -205,6 +205,21 @@ def test_links_lead_somewhere(page: str) -> None:
     assert [link for link in links if "://" not in link and not (folder / link).exists()] == []
 
 
+def test_the_guide_lists_all_that_a_header_may_use() -> None:
+    guide = (ROOT / "docs" / "guides" / "own-aqm.md").read_text()
+    view = (ROOT / "aqm" / "aqm.h").read_text().split("struct aqm_view {")[1].split("};")[0]
+    fields = re.findall(r"^\tu\d+ (\w+);", view, re.MULTILINE)
+    assert len(fields) > 15
+    fixed = (ROOT / "aqm" / "fixed.h").read_text()
+    functions = re.findall(r"^static inline .*?\b(fixed_\w+)\(", fixed, re.MULTILINE)
+    assert len(functions) > 10
+    # what the others are made of
+    parts = {"fixed_wide", "fixed_magnitude", "fixed_leading_zeros"}
+    wanted = [f"`{name}`" for name in fields]
+    wanted += [f"`{name}(" for name in functions if name not in parts]
+    assert [name for name in wanted if name not in guide] == []
+
+
 def test_pages_build_without_warnings(tmp_path: Path) -> None:
     options = ["--quiet", "--fail-on-warning", "--keep-going"]
     done = subprocess.run(

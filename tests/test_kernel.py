@@ -11,8 +11,8 @@ from kernel_needs import needs_verifier
 pytestmark = [pytest.mark.slow, needs_verifier]
 ROOT = Path(__file__).resolve().parent.parent
 GUIDE = (ROOT / "docs" / "guides" / "own-aqm.md").read_text()
-STEP = re.search(r"```c\n(/\* step\.h.*?)```", GUIDE, re.DOTALL).group(1)
-STATELESS = "struct step_state {};"
+PLATEAU = re.search(r"```c\n(/\* plateau\.h.*?)```", GUIDE, re.DOTALL).group(1)
+STATELESS = "struct plateau_state {};"
 UNUSED = "\t(void)state;\n"
 
 
@@ -35,14 +35,14 @@ def test_every_aqm_decides_in_the_kernel_as_in_the_engine():
 
 def verdict(folder, text):
     """What is said of a header of this text."""
-    (folder / "step.h").write_text(text)
-    return check("step.h", folder)
+    (folder / "plateau.h").write_text(text)
+    return check("plateau.h", folder)
 
 
 def test_the_header_of_the_guide_is_taken(tmp_path):
-    done = verdict(tmp_path, STEP)
+    done = verdict(tmp_path, PLATEAU)
     assert re.fullmatch(
-        r"step: the kernel's verifier accepts it, with any parameters; it looked at \d+ "
+        r"plateau: the kernel's verifier accepts it, with any parameters; it looked at \d+ "
         r"instructions\n",
         done.stdout,
     ), done.stderr
@@ -69,13 +69,13 @@ def test_the_header_of_the_guide_is_taken(tmp_path):
     ],
 )
 def test_what_the_verifier_refuses_is_told_with_its_line(tmp_path, state, lines, reason):
-    text = STEP.replace(STATELESS, f"struct step_state {{ {state} }};")
+    text = PLATEAU.replace(STATELESS, f"struct plateau_state {{ {state} }};")
     text = text.replace(UNUSED, "".join(f"\t{line}\n" for line in lines))
     done = verdict(tmp_path, text)
     assert done.returncode == 1
-    said = "step.h: the kernel's verifier refuses it: "
+    said = "plateau.h: the kernel's verifier refuses it: "
     number = text[: text.index(lines[0])].count("\n") + 1
-    assert re.search(f"{said}.*{reason}.* @ step.h:{number}$", done.stderr, re.MULTILINE)
+    assert re.search(f"{said}.*{reason}.* @ plateau.h:{number}$", done.stderr, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -83,18 +83,20 @@ def test_what_the_verifier_refuses_is_told_with_its_line(tmp_path, state, lines,
     [
         (
             "while (state->n != 3) state->n += 2;",
-            r"step_arrive \(line {}\) does not come to an end within a second",
+            r"plateau_arrive \(line {}\) does not come to an end within a second",
         ),
-        ("state->n = state->n * 0.5 + 1.5;", r"step\.h:{}:\d+: error: SSE register .* disabled"),
-        ("state->n++", r"step\.h:{}:\d+: error: expected .;. before"),
+        ("state->n = state->n * 0.5 + 1.5;", r"plateau\.h:{}:\d+: error: SSE register .* disabled"),
+        ("state->n++", r"plateau\.h:{}:\d+: error: expected .;. before"),
         (
             "state->n = (s64)state->n / (s64)(view->random | 1);",
-            r"step\.h:{}:\d+: error: .*division",
+            r"plateau\.h:{}:\d+: error: .*division",
         ),
     ],
 )
 def test_what_never_comes_to_the_verifier_is_told_with_its_line(tmp_path, line, told):
-    text = STEP.replace(STATELESS, "struct step_state { u64 n; };").replace(UNUSED, f"\t{line}\n")
+    text = PLATEAU.replace(STATELESS, "struct plateau_state { u64 n; };").replace(
+        UNUSED, f"\t{line}\n"
+    )
     done = verdict(tmp_path, text)
     assert done.returncode == 1
     number = text[: text.index(line)].count("\n") + 1
@@ -103,19 +105,19 @@ def test_what_never_comes_to_the_verifier_is_told_with_its_line(tmp_path, line, 
 
 def test_an_object_of_another_text_is_refused(tmp_path):
     """Its config may be another: read as if it were the same, it would mean something else."""
-    header, made = tmp_path / "step.h", tmp_path / "step.o"
+    header, made = tmp_path / "plateau.h", tmp_path / "plateau.o"
 
     def qdisc(*words):
         sluiced = [ROOT / ".venv" / "bin" / "sluiced", "qdisc", *words]
         return subprocess.run(sluiced, capture_output=True, text=True, check=False).stderr
 
     link = ("--aqm", header, "--rate", "1e6", "--object", made)
-    header.write_text(STEP)
+    header.write_text(PLATEAU)
     assert qdisc("compile", header, made) == ""
     assert "another text" not in qdisc("install", "longer_than_it_may_be", *link)
-    assert "another text" not in (here := qdisc("install", "step", *link)), here
-    header.write_text(STEP + "/* changed */\n")
-    assert "the object is step of another text" in qdisc("install", "step", *link)
+    assert "another text" not in (here := qdisc("install", "plateau", *link)), here
+    header.write_text(PLATEAU + "/* changed */\n")
+    assert "the object is plateau of another text" in qdisc("install", "plateau", *link)
 
 
 def test_what_is_no_aqm_is_told(tmp_path):
