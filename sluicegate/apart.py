@@ -22,7 +22,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sluicegate import _engine
-from sluicegate.errors import InterruptError, SluiceError
+from sluicegate.errors import NOTHING_FINISHED, InterruptError, SluiceError
 from sluicegate.registry import Aqm, PythonAqm
 from sluicegate.scenario import Discipline, NetworkScenario
 
@@ -241,6 +241,7 @@ class _Beside:
             process_group=0,
         )
         self._answers: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+        self._has_begun = False
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         atexit.register(self.end)
@@ -263,6 +264,7 @@ class _Beside:
     def call(self, request: object, name: str, watch: Watch | None) -> Any:
         """Have a function called."""
         done = interrupted = False
+        self._has_begun = False
         try:
             self._send(request)
             try:
@@ -282,7 +284,9 @@ class _Beside:
 
     def _interrupted(self, name: str) -> Any:
         """What is finished by now; the run gets Ctrl-C and some time to end."""
-        # no signal: one that comes before the run has begun there would be lost
+        # on a busy machine the process itself takes longer to start than a run has to end
+        if not self._has_begun:
+            raise InterruptError(NOTHING_FINISHED)
         self._send("interrupt")
         with suppress(queue.Empty, KeyboardInterrupt):
             return self._result(None, name, _GRACE_S)
@@ -307,6 +311,8 @@ class _Beside:
             what, content = self._answers.get(timeout=left_s)
             if what == "progress" and watch is not None:
                 watch(*content)
+            elif what == "begun":
+                self._has_begun = True
             elif what == "raised":
                 raise _RaisedError(content)
             elif what == "returned":
@@ -367,14 +373,12 @@ def serve() -> None:
             told.flush()
 
     requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    begun = threading.Event()
 
     def listen() -> None:
         with suppress(EOFError, OSError):
             while True:
                 request = pickle.load(sys.stdin.buffer)
                 if request == "interrupt":
-                    begun.wait()
                     os.kill(os.getpid(), signal.SIGINT)
                 elif request == "inside":
                     send("inside", _engine.aqm_class(header[-1]).inside)
@@ -389,16 +393,15 @@ def serve() -> None:
         header.append(path)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            begun.set()
+            send("begun")
             os.chdir(folder)
             for place, library in libraries.items():
                 _engine.adopt_library(place, library)
             watch = (lambda *done: send("progress", done)) if watched else None
             answer = ("returned", function(*arguments, watch=watch))
         except KeyboardInterrupt:
-            answer = ("raised", InterruptError("interrupted before anything was finished"))
+            answer = ("raised", InterruptError(NOTHING_FINISHED))
         except BaseException as error:
             answer = ("raised", error)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        begun.clear()
         send(*answer)

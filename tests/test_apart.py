@@ -192,6 +192,21 @@ def test_ctrl_c_keeps_what_is_finished(given, tmp_path, after_s):
     assert out or "before anything was finished" in said
 
 
+def test_ctrl_c_does_not_wait_for_a_process_that_takes_long_to_start(given, tmp_path, monkeypatch):
+    given("", slots=10**12)
+    (tmp_path / "sitecustomize.py").write_text(
+        'import sys, time\nif "apart" in sys.orig_argv[-1]:\n    time.sleep(1000)\n'
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    command = start(tmp_path, "simulate", "scenario.toml")
+    (child,) = wait_for(lambda: beside(command.pid))
+    command.send_signal(signal.SIGINT)
+    _, said = command.communicate(timeout=60)
+    assert command.returncode == 130
+    assert said == "error: interrupted before anything was finished\n"
+    assert not Path(f"/proc/{child}").exists()
+
+
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 def test_nobody_is_left_behind_when_the_command_is_killed(given, tmp_path):
     given(LATE.format('for (;;) __asm__ volatile("");'))
