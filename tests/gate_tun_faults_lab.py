@@ -184,8 +184,10 @@ def little_memory() -> dict[str, Any]:
         near.send(datagram(number, 1500))
     # until it has read them all
     look = ["ip", "-s", "-j", "link", "show", "near"]
-    while json.loads(subprocess.check_output(look))[0]["stats64"]["tx"]["packets"] < 22_000:
-        time.sleep(0.01)
+    for _ in range(600):
+        if json.loads(subprocess.check_output(look))[0]["stats64"]["tx"]["packets"] == 22_000:
+            break
+        time.sleep(0.1)
     receiver.close()
     return {"exits": [first.returncode, refusal(needed - 1).returncode], "told": first.stderr,
             **cable.end()}  # fmt: skip

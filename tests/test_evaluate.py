@@ -469,6 +469,18 @@ def test_pages_have_what_earlier_commands_made_of_their_aqms(sixth, tmp_path):
     assert html.count("pie: not run yet") == len(both.cases("8.2.2"))
 
 
+def test_a_section_is_complete_with_its_own_number_of_replications(tmp_path):
+    given = {"profile": BRIEF, "workers": 1}
+    evaluate(["codel"], tmp_path, sections=["5.1.1"], replications=2, **given)
+    last = evaluate(["codel"], tmp_path, sections=["5.2"], replications=3, **given)
+    whole = everything(last, tmp_path)
+    assert whole.done == len(whole.plan.runs)
+    (sender,) = [each for each in REQUIREMENTS if each.section == "5.2"]
+    assert state(whole, sender) == "met"
+    assert whole.is_complete("5.1.1")
+    assert whole.plan.told_replications() == "2 to 3 replications"
+
+
 @pytest.mark.slow
 def test_results_do_not_depend_on_who_makes_them(sixth, tmp_path):
     found, _ = sixth
@@ -688,7 +700,7 @@ def test_the_command_prints_verdicts_and_writes_the_page(tmp_path, capsys, monke
     assert f"report: {out}/report.html" in printed
     assert {"report.html", "measures.csv", "verdicts.csv"} <= {each.name for each in out.iterdir()}
     assert main(["evaluate", "codel", "--sections", "4.4", *words[4:]]) == 0
-    assert "with 6 runs of earlier commands" in capsys.readouterr().out
+    assert "with 6 more runs, which the folder has" in capsys.readouterr().out
     page = (out / "report.html").read_text()
     assert "Section 4.4" in page
     assert "Section 5.1.1" in page

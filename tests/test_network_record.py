@@ -372,8 +372,8 @@ def test_an_option_puts_an_aqm_into_the_queues_of_a_scheduler(capsys):
         ),
         (
             "compare {network} --aqm red:scheduler=wfq",
-            "--aqm: scheduler.kind = 'wfq' must be one of 'fifo', 'sfq', 'drr', 'fq', 'prio' or "
-            "'ets'",
+            "--aqm: scheduler.kind = 'wfq' must be one of 'fifo', 'sfq', 'drr', 'fq', 'prio', "
+            "'ets' or 'wf2q'; did you mean wf2q?",
         ),
         ("compare {network} --duration 0", "--duration = 0 must be at least 2e-09"),
         ("compare {network} --duration soon", "--duration = 'soon' must be a number"),

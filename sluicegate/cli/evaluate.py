@@ -208,12 +208,12 @@ def _end(
     screen = console()
     screen.print(f"{found.done:,} of {len(found.plan.runs):,} runs, results: {escape(out)}")
     shown = everything(found, out)
-    if earlier := shown.done - found.done:
-        screen.print(f"with {earlier:,} runs of earlier commands, which the folder has")
+    if more := shown.done - found.done:
+        screen.print(f"with {more:,} more runs, which the folder has")
     if json is not None:
         write_json(json, "evaluation", shown.summary(others))
     if report and found.done:
         page = write_files(shown, others, out)
         screen.print(f"report: {escape(page)}", soft_wrap=True)
-    if notes := found.notes():
+    if notes := shown.notes():
         console(stderr=True).print(escape("\n".join(notes)), soft_wrap=True)

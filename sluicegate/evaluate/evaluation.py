@@ -23,8 +23,8 @@ FloatArray = NDArray[np.float64]
 # what an AQM does to packets, but for a full buffer
 _ACTS = ("early_loss_ratio", "forced_loss_ratio", "mark_ratio")
 _IDLE = (
-    "{} dropped nothing before the buffer was full, and marked nothing, in any run: with these "
-    "parameters it never acts behind a buffer of {} packets."
+    "{} dropped nothing before the buffer was full, and marked nothing, in any of its {} runs "
+    "here: with these parameters it never acts behind a buffer of {} packets."
 )
 _REAL = (
     "World {}: TCP is that of a Linux, and a router does not count by class. Goodputs of classes "
@@ -151,7 +151,8 @@ class Evaluation:
                 told |= dict.fromkeys(scenario.notes())
         for each in plan.disciplines:
             if each.aqm != DROP_TAIL and self.never_acted(each.name):
-                told[_IDLE.format(each.name, plan.profile.buffer_packets)] = None
+                runs = sum(len(self.measured(case, each.name)) for case in plan.cases)
+                told[_IDLE.format(each.name, runs, plan.profile.buffer_packets)] = None
         if plan.world != NETWORK:
             told[_REAL.format(plan.world)] = None
         return list(told)

@@ -42,7 +42,8 @@ def everything(found: Evaluation, out: str | PathLike[str]) -> Evaluation:
                 replications[case.section] = max(last, replications.get(case.section, 0))
     # sections as a whole: a picture may need all their cases
     cases = [case for case in plan.suite.cases if case.section in replications]
-    return Evaluation(replace(plan, cases=cases, replications=max(replications.values())), runs)
+    most = max(replications.values())
+    return Evaluation(replace(plan, cases=cases, replications=most, of_sections=replications), runs)
 
 
 def _last(plan: Plan, case: Case, most: int, there: Set[str]) -> int:

@@ -40,7 +40,7 @@ def evaluation_page(found: Evaluation, others: Sequence[str]) -> Page:
     plan = found.plan
     page = Page(
         f"{', '.join(plan.judged)}: the scenarios of {plan.suite.title}",
-        f"Profile {plan.profile.name}: {plan.profile.told()}; {plan.replications} replications",
+        f"Profile {plan.profile.name}: {plan.profile.told()}; {plan.told_replications()}",
     )
     if found.done < len(plan.runs):
         page.text(f"{found.done:,} of {len(plan.runs):,} runs are there; the others are missing.")

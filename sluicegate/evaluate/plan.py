@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any
@@ -46,6 +46,7 @@ class Plan:
         replications: Of each.
         seed: Of everything that is drawn.
         world: In which they are made; scenarios that it cannot do are left out.
+        of_sections: Replications of the sections that have another number of them.
     """
 
     suite: Suite
@@ -55,6 +56,7 @@ class Plan:
     replications: int
     seed: int
     world: str = NETWORK
+    of_sections: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -199,8 +201,18 @@ class Plan:
                 fitted,
                 number,
             )
-            for number in range(self.replications)
+            for number in range(self.replications_of(case))
         ]
+
+    def replications_of(self, case: Case) -> int:
+        """How many replications of a case there are to be."""
+        return self.of_sections.get(case.section, self.replications)
+
+    def told_replications(self) -> str:
+        """How many replications there are to be, in words."""
+        numbers = {self.replications_of(case) for case in self.cases}
+        least, most = min(numbers), max(numbers)
+        return f"{most} replications" if least == most else f"{least} to {most} replications"
 
     def about(self) -> dict[str, Any]:
         """What the results folder says of the evaluation, as types that JSON has."""
