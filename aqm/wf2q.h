@@ -41,9 +41,11 @@ struct wf2q_config {
 };
 
 /*
- * Virtual times are in rounds, with 32 fractional bits: in one round each lane that shares may send its
- * quantum. They wrap around. No lane is far from V: wf2q_next() sees to it.
+ * Virtual times are in bytes of the link, with 10 fractional bits, so that they mean the same after the
+ * quanta change. They wrap around. No lane is far from V: wf2q_next() sees to it.
  */
+#define WF2Q_FRACTION_BITS 10
+
 struct wf2q_state {
 	u64 now;	/* V */
 };
@@ -51,6 +53,7 @@ struct wf2q_state {
 struct wf2q_lane {
 	struct aqm_lane waits;
 	u64 start;	/* S_i of its first packet; while none waits, F_i of its last one */
+	u32 sent_bytes, unused;	/* length of the last packet that it sent */
 };
 
 #define WF2Q_TAKE(n) config->quanta[n] = (u64)p->quantum_##n;
@@ -96,10 +99,16 @@ static inline u32 wf2q_is_before(u64 one, u64 other)
 	return (s64)(one - other) < 0;
 }
 
-/* The virtual time in which that lane may send so many bytes: L / r_i. */
+/*
+ * The virtual time in which that lane may send so many bytes: L / r_i, where r_i is its share of the
+ * link. Rounded up, so that the shares do not exceed the link and no lane falls ever further behind V.
+ * A packet of 512 KiB and 16 quanta of 1e9 bytes make a product of 63 bits.
+ */
 static inline u64 wf2q_time(const struct wf2q_config *config, u32 number, u32 bytes)
 {
-	return ((u64)bytes << 32) / config->quanta[number & (CLASS_MAP_MOST - 1)];
+	u64 quantum = config->quanta[number & (CLASS_MAP_MOST - 1)];
+
+	return (((u64)bytes << WF2Q_FRACTION_BITS) * config->round_bytes + quantum - 1) / quantum;
 }
 
 /* The first packet of a lane that was empty starts at V or later. */
@@ -111,6 +120,23 @@ static inline void wf2q_joined(struct wf2q_state *state, const struct wf2q_confi
 	(void)config;
 	if (lane && lane->waits.packets == 1 && wf2q_is_before(lane->start, state->now))
 		lane->start = state->now;
+}
+
+/*
+ * A lane starts its next packet when its last one ends, and that one started at V or before. After its
+ * quantum has grown this is too late: the last packet would have ended earlier.
+ */
+static inline void wf2q_limit_start(const struct wf2q_state *state,
+				    const struct wf2q_config *config, struct wf2q_lane *lane,
+				    u32 number)
+{
+	u64 latest;
+
+	if (!wf2q_is_before(state->now, lane->start))
+		return;
+	latest = state->now + wf2q_time(config, number, lane->sent_bytes);
+	if (wf2q_is_before(latest, lane->start))
+		lane->start = latest;
 }
 
 /* V is not before the first start of the lanes in which packets wait. */
@@ -125,6 +151,7 @@ static inline void wf2q_catch_up(struct wf2q_state *state, const struct wf2q_con
 		lane = wf2q_lane_at(lanes, (u32)turn);
 		if (!lane || (u32)turn < config->strict)
 			continue;
+		wf2q_limit_start(state, config, lane, (u32)turn);
 		if (!lane->waits.packets) {
 			/* so that it is not taken for a later one once times wrap around */
 			if (wf2q_is_before(lane->start, state->now))
@@ -172,7 +199,8 @@ static inline void wf2q_sent(struct wf2q_state *state, const struct wf2q_config 
 	if (number < config->strict || !lane || !config->round_bytes)
 		return;
 	lane->start += wf2q_time(config, number, bytes);
-	state->now += ((u64)bytes << 32) / config->round_bytes;
+	lane->sent_bytes = bytes;
+	state->now += (u64)bytes << WF2Q_FRACTION_BITS;
 }
 
 static inline u32 wf2q_victim(const struct wf2q_state *state, const struct wf2q_config *config,

@@ -231,6 +231,56 @@ fn wf2q_divides_the_link_as_in_the_example_of_its_authors() {
     assert_eq!(order, expected);
 }
 
+/// Two classes stay backlogged while their quanta change; the longest run of packets of one class after the change.
+fn longest_run(before: [f64; 2], after: [f64; 2], sends: usize) -> usize {
+    let shared = |quanta: [f64; 2]| {
+        classes(
+            "wf2q",
+            2,
+            &[("quantum_0", quanta[0]), ("quantum_1", quanta[1])],
+        )
+    };
+    let mut queue = Queue::new(ROOMY, Some(&shared(before)), |_| drop_tail(), RATE_BPS);
+    for class in [0, 1].repeat(2000) {
+        queue.arrive(0, packet(0, class, 1000), &mut || 0, &mut |_, _| ());
+    }
+    for _ in 0..sends {
+        queue.depart(0, &mut || 0, &mut |_, _| ());
+    }
+    queue.retune(
+        0,
+        (ROOMY, Some(&shared(after))),
+        |_, _| true,
+        |_| drop_tail(),
+        &mut || 0,
+    );
+    let sent: Vec<u8> = from_fn(|| queue.depart(0, &mut || 0, &mut |_, _| ()))
+        .take(1000)
+        .map(|sent| sent.packet.traffic_class >> 2)
+        .collect();
+    sent.chunk_by(|one, next| one == next)
+        .map(<[u8]>::len)
+        .max()
+        .expect("packets are sent")
+}
+
+/// Quanta of another scale are the same shares; a class whose share grows soon has it.
+#[test]
+fn wf2q_starves_nobody_when_its_quanta_change() {
+    for sends in 100..104 {
+        for factor in [0.5, 1.0, 100.0, 1e6] {
+            let scaled = [300.0 * factor; 2];
+            assert_eq!(
+                longest_run([300.0; 2], scaled, sends),
+                1,
+                "{sends} {factor}"
+            );
+        }
+        let run = longest_run([100.0, 1e8], [300.0; 2], sends);
+        assert!(run <= 2, "{sends}: {run}");
+    }
+}
+
 /// Returns by how much packets exceed their bound, ns, at most. Bennett & Zhang 1997, the worst-case fair index of WF2Q+: a
 /// packet of class i leaves `Q_i / r_i + L_i / r_i + (L - L_i) / r` after its arrival at the latest,
 /// where `Q_i` bytes of its class then wait or are still to be sent, itself among them, `r_i` is its share of the rate r, and
@@ -310,7 +360,7 @@ proptest! {
                 (now_ns, class.min(last), bytes)
             })
             .collect();
-        // times in rounds are rounded down, by a byte's time in all
+        // virtual times are rounded up, by less than a byte's time in all
         prop_assert!(beyond_the_bound("wf2q", &quanta, &arrivals) < 8000.0);
     }
 }
