@@ -93,6 +93,25 @@ def test_the_figure_has_a_row_for_each_discipline_with_parts(records: list[Netwo
     assert {row[0] for row in rows} == {record.discipline for record in records[:3]}
 
 
+@pytest.mark.filterwarnings("error")
+def test_the_figure_shows_packets_that_did_not_wait(tmp_path: Path) -> None:
+    """No packet waits where a link takes 1000 times what is offered at constant distances."""
+    scenario = NetworkScenario.parse(
+        {
+            "topology": {"kind": "dumbbell", "rate_bps": 1e9, "client_delays_s": [0.01]},
+            "flows": [_flows("a", gaps="constant")],
+            "duration_s": 2,
+            "disciplines": [_ETS],
+        }
+    )
+    records: list[NetworkRecord] = list(sg.compare(scenario).records)  # type: ignore[arg-type]
+    figure = bands_figure(records)
+    assert figure is not None
+    figure.savefig(tmp_path / "bands.png")
+    (line,) = figure.axes[0].lines
+    assert np.nanmax(line.get_ydata()) == figure.axes[0].get_ylim()[0] > 0
+
+
 def test_a_kept_record_keeps_them(records: list[NetworkRecord], tmp_path: Path) -> None:
     record, path = records[1], tmp_path / "kept"
     record.write(path)

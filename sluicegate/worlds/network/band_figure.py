@@ -64,12 +64,16 @@ def _unit() -> str:
 
 
 def _in_time(ax: Axes, port: PortRecord) -> None:
-    """The mean sojourn of the packets that were sent in each part of the first replication."""
+    """The mean sojourn of the packets that were sent in each part of the first replication.
+
+    Packets that did not wait are at the bottom: a logarithmic axis has no 0.
+    """
     scale, unit = TIME.shown("s")
     for name, colour in _coloured(port):
         times_s, delays_s = in_time(port, name)
-        ax.plot(times_s, scale * delays_s, color=colour, lw=0.9)
+        ax.plot(times_s, np.maximum(scale * delays_s, _SHORTEST_MS), color=colour, lw=0.9)
     ax.set_yscale("log")
+    ax.set_ylim(bottom=_SHORTEST_MS)
     plain_ticks(ax.yaxis, (1,))
     ax.set_ylabel(f"queue delay ({unit})")
 
