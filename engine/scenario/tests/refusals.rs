@@ -235,3 +235,23 @@ fn broken_toml_is_told_with_line_and_column() {
         "{told}"
     );
 }
+
+#[test]
+fn a_second_rate_of_datagrams_is_refused_at_its_own_fields() {
+    let refused = |mmpp: &str| {
+        let flows = format!(
+            "flows = [{{ kind = 'datagrams', rate_bps = 1.2e6, gaps = 'exponential', mmpp = {{ {mmpp} }} }}]"
+        );
+        refusal(&changed(NETWORK, &flows))
+    };
+    assert_eq!(
+        refused("other_rate_bps = 1e14, mean_s = 1.0, other_mean_s = 1.0"),
+        "flows.0.mmpp: other_rate_bps = 1e+14 must be at most 4e+12 (bits/s): a packet a nanosecond"
+    );
+    // 500 bytes at 1.2 Mbit/s take 1/300 s, and the first rate lasts for 1 part of 1e17
+    assert_eq!(
+        refused("other_rate_bps = 0.0, mean_s = 1e-9, other_mean_s = 1e8"),
+        "flows.0.mmpp: mean_s = 1e-09 and other_mean_s = 1e+08 are 1e+08 s together; they must last a \
+         hundredth of the mean time between two datagrams, 3.33333e+14 s"
+    );
+}

@@ -127,17 +127,17 @@ table! {
 impl TcpFlows {
     fn not_too_fast(&self, reader: &mut Reader) {
         if let Some(rate_bps) = self.rate_bps {
-            check_rate(rate_bps, self.tcp.packet_bytes, reader);
+            check_rate("rate_bps", rate_bps, self.tcp.packet_bytes, reader);
         }
     }
 }
 
-/// Reports a rate of more than a packet a nanosecond.
-fn check_rate(rate_bps: f64, packet_bytes: u16, reader: &mut Reader) {
+/// Reports a field with a rate of more than a packet a nanosecond.
+fn check_rate(field: &str, rate_bps: f64, packet_bytes: u16, reader: &mut Reader) {
     let most = f64::from(packet_bytes) * 8e9;
     if rate_bps > most {
         reader.say(format!(
-            "rate_bps = {} must be at most {} (bits/s): a packet a nanosecond",
+            "{field} = {} must be at most {} (bits/s): a packet a nanosecond",
             rounded(rate_bps),
             rounded(most)
         ));
@@ -432,11 +432,34 @@ impl DatagramFlows {
                     self.gaps.word()
                 ));
             }
-            if mmpp.other_rate_bps > 0.0 {
-                check_rate(mmpp.other_rate_bps, self.packet_bytes, reader);
-            }
+            reader.within("mmpp", |reader| {
+                check_rate(
+                    "other_rate_bps",
+                    mmpp.other_rate_bps,
+                    self.packet_bytes,
+                    reader,
+                );
+                self.check_times(mmpp, reader);
+            });
         }
-        check_rate(self.rate_bps, self.packet_bytes, reader);
+        check_rate("rate_bps", self.rate_bps, self.packet_bytes, reader);
+    }
+
+    /// Reports two rates that change more than about 100 times between two datagrams: finding the next
+    /// datagram would take longer than simulating it.
+    fn check_times(&self, mmpp: &Mmpp, reader: &mut Reader) {
+        let both_s = mmpp.mean_s + mmpp.other_mean_s;
+        let gap_s = 8.0 * f64::from(self.packet_bytes) / self.mean_rate_bps();
+        if 100.0 * both_s < gap_s {
+            reader.say(format!(
+                "mean_s = {} and other_mean_s = {} are {} s together; they must last a hundredth of \
+                 the mean time between two datagrams, {} s",
+                rounded(mmpp.mean_s),
+                rounded(mmpp.other_mean_s),
+                rounded(both_s),
+                rounded(gap_s)
+            ));
+        }
     }
 }
 
