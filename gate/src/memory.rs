@@ -12,7 +12,7 @@ use crate::{
         tun,
     },
     packet::Held,
-    router::link::{bits_on_way, held},
+    router::{link::held, on_wire::Room},
     settings::{LinkSettings, Settings},
     shadow,
     telemetry::WAITING,
@@ -165,13 +165,10 @@ fn describe(settings: &Settings, buffers: u64, kernel_packets: u64, kernel_buffe
 }
 
 /// Returns the bytes of packets that are kept whole. Those that wait have the greatest length; the
-/// bytes of those on their way follow from the link's rate and delay, where there is no wire, which may
-/// fill with packets of any length.
+/// bytes of those on their way and on the wire follow from the link's rate and their times.
 fn whole(link: &LinkSettings) -> u64 {
-    match link.wire {
-        None => (u64::from(link.buffer.limit) + 2) * WHOLE_BYTES + bits_on_way(link) / 8,
-        Some(_) => held(link) * WHOLE_BYTES,
-    }
+    let waiting = (u64::from(link.buffer.limit) + 2) * WHOLE_BYTES;
+    waiting + Room::on_link(link).bytes + Room::on_wire(link).bytes
 }
 
 /// Returns the memory of a link's queues without packets, bytes: each has an AQM, and a list that
@@ -205,6 +202,8 @@ fn records(link: &LinkSettings) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use sluice_wire::{Loss, WirePlan};
+
     use super::*;
     use crate::cli::LinkOptions;
 
@@ -232,6 +231,23 @@ mod tests {
         // 1002 packets of 1500 bytes, and 10 s at 120 Mbit/s
         let more = megabytes("red:ecn=true") - megabytes("red");
         assert!((151..=152).contains(&more), "{more}");
+    }
+
+    #[test]
+    fn a_wire_that_only_loses_needs_the_least_room() {
+        let mut settings = settings("red:ecn=true", "0.1");
+        settings.forward.rate_bps = 1_000_000_000;
+        let without = bound(&settings).own_bytes;
+        settings.forward.wire = Some(WirePlan {
+            loss: Some(Loss::Bernoulli(0.01)),
+            jitter: None,
+            jitter_share: 1.0,
+            reorder: false,
+            bursts: None,
+            tampers: None,
+        });
+        let more = bound(&settings).own_bytes - without;
+        assert_eq!(more, 1000 * (1500 + LISTS * PLACE_BYTES));
     }
 
     #[test]

@@ -7,16 +7,19 @@ use sluice_aqm::{NEVER, Verdict, View, all, coupled};
 use sluice_capture::Capture;
 use sluice_ecn::Ecn;
 use sluice_gate::{
+    cli::LinkOptions,
     packet::Held,
     replay::{Watch, replay},
-    router::link::Outlet,
+    router::link::{Link, Outlet, held},
     settings::{ConfiguredDiscipline, LinkSettings, Settings, Varying},
 };
+use sluice_link::Clock;
 use sluice_network::{
     Bursts, Distribution as WireTime, Group, Loss, Monitor, Plan, Policer, PortPlan, RateStep,
     Recording, Replay, Service, Source, Step, Topology, Trace, WirePlan,
 };
 use sluice_queue::{Event, Observer};
+use sluice_random::stream;
 use sluice_scenario::{AqmName, Discipline, Fields, Queue, Table, Value, Victim};
 
 const RATE_BPS: u64 = 1_300_000;
@@ -422,6 +425,7 @@ fn decisions_under_a_rate_that_varies_are_those_of_the_network_world() {
 #[derive(Default)]
 struct Through {
     released_ns: Vec<u64>,
+    released_bytes: Vec<u64>,
     lost: u64,
 }
 
@@ -430,8 +434,9 @@ impl Observer<Held> for Through {
 }
 
 impl Outlet<Held> for Through {
-    fn released(&mut self, at_ns: u64, _: Held) {
+    fn released(&mut self, at_ns: u64, packet: Held) {
         self.released_ns.push(at_ns);
+        self.released_bytes.push(packet.bytes.into());
     }
 
     fn lost_on_wire(&mut self, _: Held) {
@@ -485,32 +490,129 @@ fn a_wire_does_what_that_of_the_network_world_does() {
     }
 }
 
+/// Returns a wire that lets one packet out after each gap.
+fn one_in_each(gap_ns: u64) -> WirePlan {
+    WirePlan {
+        loss: None,
+        jitter: None,
+        jitter_share: 1.0,
+        reorder: false,
+        bursts: Some(Bursts {
+            gap: WireTime::Constant(gap_ns),
+            packets: 1,
+        }),
+        tampers: None,
+    }
+}
+
 /// Bursts that are slower than the link would fill the wire without end: what it has no room for is
 /// lost on it.
 #[test]
 fn a_wire_that_is_slower_than_the_link_is_bounded() {
     const GAP_NS: u64 = 10_000_000;
     let capture = recorded(20_000);
+    let end_ns = *capture.time_ns.last().unwrap();
     let settings = cases().find(|case| case.forward.discipline.spec.name().contains("red"));
     let mut settings = settings.unwrap();
-    settings.forward.wire = Some(WirePlan {
-        loss: None,
-        jitter: None,
-        jitter_share: 1.0,
-        reorder: false,
-        bursts: Some(Bursts {
-            gap: WireTime::Constant(GAP_NS),
-            packets: 1,
-        }),
-        tampers: None,
-    });
-    let mut through = Through::default();
-    replay(&capture, &settings, &mut through).unwrap();
-    assert!(through.lost > 100, "{}", through.lost);
+    let mut through = |gap_ns| {
+        settings.forward.wire = Some(one_in_each(gap_ns));
+        let mut through = Through::default();
+        replay(&capture, &settings, &mut through).unwrap();
+        assert!(through.lost > 100, "{}", through.lost);
+        through
+    };
     // the last packet waits for the 1000 before it, a gap each, and for what was in the queue
-    let late_ns = through.released_ns.last().unwrap() - capture.time_ns.last().unwrap();
+    let late_ns = through(GAP_NS).released_ns.last().unwrap() - end_ns;
     assert!(late_ns < 1_000 * GAP_NS + 2_000_000_000, "{late_ns}");
     assert!(late_ns > 900 * GAP_NS, "{late_ns}");
+    // above the least room: what the link sends in ten gaps
+    let Through {
+        released_ns,
+        released_bytes,
+        ..
+    } = through(2_000_000_000);
+    let times = released_ns.iter().zip(&released_bytes);
+    let on_wire = times.filter(|(at_ns, _)| **at_ns > end_ns);
+    let bytes: u64 = on_wire.map(|(_, bytes)| bytes).sum();
+    // packets that come after the capture's end take the places of those that leave meanwhile
+    let room = RATE_BPS / 8 * 20;
+    assert!(
+        (room - 1500..=room + 3000).contains(&bytes),
+        "{bytes} {room}"
+    );
+}
+
+/// Neither the delay nor the wire takes places that are meant for the queue.
+#[test]
+fn the_queue_has_its_limit_behind_it_a_full_delay_and_a_full_wire() {
+    const LIMIT: u32 = 500;
+    const SHORT: u64 = 20;
+    let options = LinkOptions {
+        aqm: Some("drop_tail".into()),
+        rate: Some("10e6".into()),
+        limit: Some(LIMIT.to_string()),
+        delay: Some("1".into()),
+        ..LinkOptions::default()
+    };
+    let mut settings = Settings::read(&options).unwrap().forward;
+    settings.wire = Some(one_in_each(1_000_000));
+    let reserved = held(&settings);
+    let [random, on_wire] = ["aqm 0", "wire 0"].map(|name| stream(1, name, 0));
+    let mut link = Link::new(settings, Clock::endless(), random).with_wire(on_wire);
+    let mut through = Through::default();
+    let (mut most_held, mut most_waiting) = (0, 0);
+    // a packet takes 16 us
+    for number in 0..200_000 {
+        let packet = Held {
+            bytes: SHORT as u32,
+            ..Held::default()
+        };
+        link.arrive(number * 15_000, packet, &mut through);
+        most_held = most_held.max(link.held());
+        most_waiting = most_waiting.max(link.packets());
+    }
+    assert!(through.lost > 1000, "{}", through.lost);
+    assert_eq!(most_waiting, LIMIT as usize);
+    assert!(
+        (reserved - 3..=reserved).contains(&most_held),
+        "{most_held} {reserved}"
+    );
+}
+
+/// A delay that a reload ends lets all that was on its way out at once: a wire that delays nothing
+/// loses none of it.
+#[test]
+fn a_wire_without_delay_needs_no_room() {
+    let read = |delay: &str| {
+        let options = LinkOptions {
+            aqm: Some("drop_tail".into()),
+            rate: Some("100e6".into()),
+            limit: Some("100".into()),
+            delay: Some(delay.into()),
+            ..LinkOptions::default()
+        };
+        let mut settings = Settings::read(&options).unwrap().forward;
+        settings.wire = Some(WirePlan {
+            bursts: None,
+            ..one_in_each(1)
+        });
+        settings
+    };
+    let [random, on_wire] = ["aqm 0", "wire 0"].map(|name| stream(1, name, 0));
+    let mut link = Link::new(read("1"), Clock::endless(), random).with_wire(on_wire);
+    let mut through = Through::default();
+    for number in 0..7000 {
+        let packet = Held {
+            bytes: 1500,
+            ..Held::default()
+        };
+        if number == 5000 {
+            link.change(number * 120_000, read("0"));
+        }
+        link.arrive(number * 120_000, packet, &mut through);
+    }
+    link.advance(2_000_000_000, &mut through);
+    assert_eq!((through.lost, through.released_ns.len()), (0, 7000));
 }
 
 /// A difference is found: another seed, or room for one packet less.

@@ -10,15 +10,13 @@ use sluice_aqm::{NEVER, Running, Verdict};
 use sluice_link::{Clock, Ticks, Transmitter};
 use sluice_queue::{Observer, Packet, Queue, Waiting};
 use sluice_random::Stream;
-use sluice_wire::{Wire, WirePlan, WireTally};
+use sluice_wire::{Wire, WireTally};
 
 use crate::{
     measures::Measures,
+    router::on_wire::{OnWire, Room},
     settings::{LEAST_BYTES, LinkSettings},
 };
-
-/// Packets that a wire takes in any case: those that netem holds if nothing else is said.
-const LEAST_ON_WIRE: u64 = 1000;
 
 /// Receives the packets that leave or are lost.
 pub trait Outlet<P>: Observer<P> {
@@ -61,9 +59,7 @@ pub struct Link<P> {
     /// Packets that were sent or are in transmission, and when they leave the link.
     on_way: VecDeque<(Ticks, P)>,
     /// What happens to them then.
-    wire: Option<Wire<P>>,
-    /// Packets that its wire was too full for.
-    wire_overflow: u64,
+    wire: Option<OnWire<P>>,
     tick: Option<Tick>,
     /// The next change of the rate, if there is one.
     change: Option<Tick>,
@@ -88,7 +84,6 @@ impl<P: Packet> Link<P> {
             ready: None,
             on_way: VecDeque::new(),
             wire: None,
-            wire_overflow: 0,
             tick: None,
             change: None,
             announced: 1,
@@ -104,20 +99,14 @@ impl<P: Packet> Link<P> {
     /// happens on it.
     pub fn with_wire(mut self, random: Stream) -> Self {
         let plan = self.settings.wire.clone();
-        self.wire = plan.map(|plan| Wire::new(plan, random));
+        let room = Room::on_wire(&self.settings);
+        self.wire = plan.map(|plan| OnWire::new(Wire::new(plan, random), room));
         self
     }
 
     /// Returns the counts of its wire; `None` if it has none.
     pub fn wire(&self) -> Option<WireTally> {
-        self.wire.as_ref().map(|wire| {
-            let tally = wire.tally();
-            WireTally {
-                entered: tally.entered + self.wire_overflow,
-                lost: tally.lost + self.wire_overflow,
-                ..tally
-            }
-        })
+        self.wire.as_ref().map(OnWire::tally)
     }
 
     /// Returns its present settings.
@@ -159,6 +148,9 @@ impl<P: Packet> Link<P> {
         let random = &mut || self.random.next_u64();
         settings.retune(now_ns, &mut self.queue, random);
         self.hasten_tick(now_ns);
+        if let Some(wire) = &mut self.wire {
+            wire.set_room(Room::on_wire(&settings));
+        }
         self.settings = settings;
         self.show_rate(now_ns);
     }
@@ -175,8 +167,8 @@ impl<P: Packet> Link<P> {
 
     /// Number of packets that wait or are on their way.
     pub fn held(&self) -> u64 {
-        let on_wire = self.wire.as_ref().map_or(0, Wire::len);
-        (self.packets() + self.on_way.len() + on_wire) as u64
+        let on_wire = self.wire.as_ref().map_or(0, OnWire::packets);
+        (self.packets() + self.on_way.len()) as u64 + on_wire
     }
 
     /// Returns the AQM, if there is only one.
@@ -209,7 +201,7 @@ impl<P: Packet> Link<P> {
 
     /// When the next packet comes out of the wire; `NEVER` if none is there.
     fn out_of_wire(&self) -> Ticks {
-        self.wire.as_ref().and_then(Wire::due).unwrap_or(NEVER)
+        self.wire.as_ref().and_then(OnWire::due).unwrap_or(NEVER)
     }
 
     /// When the transmission ends, or an idle link asks its queue again; `NEVER` if neither.
@@ -244,7 +236,7 @@ impl<P: Packet> Link<P> {
     pub fn drain(&mut self, now_ns: u64) -> Vec<P> {
         let mut held: Vec<P> = Vec::new();
         while self.out_of_wire() < NEVER {
-            held.extend(self.wire.as_mut().map(Wire::leave));
+            held.extend(self.wire.as_mut().map(OnWire::leave));
         }
         held.extend(self.on_way.drain(..).map(|(_, packet)| packet));
         let random = &mut || self.random.next_u64();
@@ -309,19 +301,13 @@ impl<P: Packet> Link<P> {
         while let Some((out, packet)) = self.on_way.front().copied()
             && out < until
         {
-            self.leave_wire(out, outlet);
+            // what comes out at the same time makes room first
+            self.leave_wire(out + 1, outlet);
             self.on_way.pop_front();
             match &mut self.wire {
                 None => outlet.released(self.clock.ns(out), packet),
-                Some(wire) if wire.len() as u64 >= on_way(&self.settings) => {
-                    self.wire_overflow += 1;
-                    outlet.lost_on_wire(packet);
-                }
                 Some(wire) => {
-                    if wire
-                        .enter(self.clock, out, packet.bytes(), packet)
-                        .is_none()
-                    {
+                    if !wire.enter(self.clock, out, packet) {
                         outlet.lost_on_wire(packet);
                     }
                 }
@@ -366,32 +352,9 @@ impl<P: Packet> Link<P> {
 }
 
 /// Returns how many packets a link can hold: those that wait, one in transmission, one that
-/// arrives, and those on their way.
+/// arrives, those on their way, and those on its wire, all of the least length.
 pub fn held(link: &LinkSettings) -> u64 {
     let waiting = u64::from(link.buffer.limit);
     let in_bytes = link.buffer.limit_bytes.unwrap_or(u64::MAX) / LEAST_BYTES + 1;
-    waiting.min(in_bytes) + 2 + on_way(link)
-}
-
-/// Returns how many packets may be on their way, all of the least length. A wire takes no more: one
-/// whose bursts are slower than the link would fill without end.
-fn on_way(link: &LinkSettings) -> u64 {
-    let short = LEAST_BYTES + u64::from(link.overhead_bytes);
-    let least = if link.wire.is_some() {
-        LEAST_ON_WIRE
-    } else {
-        0
-    };
-    (bits_on_way(link) / (8 * short)).max(least)
-}
-
-pub(crate) fn bits_on_way(link: &LinkSettings) -> u64 {
-    let on_wire_ns = link.wire.as_ref().map_or(0, WirePlan::holds_ns);
-    let delay_ns = link.delay_ns.saturating_add(on_wire_ns);
-    let constant = u128::from(link.rate_bps) * u128::from(delay_ns) / 1_000_000_000;
-    let constant = constant.min(1 << 50) as u64;
-    let varying = link
-        .service()
-        .map(|service| service.most_bits(delay_ns, link.rate_bps));
-    varying.map_or(constant, |bits| bits.min(1 << 50))
+    waiting.min(in_bytes) + 2 + Room::on_link(link).packets + Room::on_wire(link).packets
 }

@@ -2,6 +2,7 @@
 
 pub mod data_plane;
 pub mod link;
+pub mod on_wire;
 pub mod snapshot;
 
 use std::{collections::HashMap, io, os::fd::BorrowedFd};
