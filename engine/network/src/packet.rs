@@ -194,7 +194,7 @@ impl Packet {
         Ack {
             next: self.number,
             // the flags of a handshake are no echo
-            ece: self.has(ECE) && !self.has(SYN),
+            ece: self.flags & (ECE | SYN) == ECE,
             ace: self.ace(),
             sack: sacks.take(self.aside),
         }

@@ -63,7 +63,7 @@ impl Receiver {
         }
         let marked = segment.ecn.is_marked();
         let (mut changed, mut is_news) = (false, false);
-        match config.echo(self.feedback(config)) {
+        match self.echo(config) {
             Echo::None => {}
             Echo::Classic => {
                 self.echo &= !segment.cwr;
@@ -143,6 +143,15 @@ impl Receiver {
         }
     }
 
+    /// Returns how marks are echoed.
+    #[inline]
+    fn echo(&self, config: &Config) -> Echo {
+        if !config.ecn {
+            return Echo::None;
+        }
+        config.echo(self.feedback(config))
+    }
+
     /// Returns how marks are fed back.
     #[inline]
     fn feedback(&self, config: &Config) -> Feedback {
@@ -188,9 +197,9 @@ impl Receiver {
                 *reported = *block;
             }
         }
-        let (ece, ace) = match self.feedback(config) {
-            Feedback::Accurate => (false, self.marks.get()),
-            Feedback::Classic | Feedback::None => (self.echo, 0),
+        let (ece, ace) = match config.accurate_ecn && self.feedback(config) == Feedback::Accurate {
+            true => (false, self.marks.get()),
+            false => (self.echo, 0),
         };
         Ack {
             next: self.next,

@@ -70,6 +70,22 @@ impl Sender {
         self.transmit_once(moment, seq, false);
     }
 
+    /// Returns the codepoint of a packet of a flow that uses ECN, whether it carries CWR, and its
+    /// three flags ([`Segment::ace`]).
+    #[inline(never)]
+    fn ecn_of(&mut self, config: &Config, syn: bool, retransmitted: bool) -> (Ecn, bool, u8) {
+        if syn {
+            let ace = self.flags_of_syn(config, retransmitted);
+            let ecn = match ace {
+                0 => Ecn::NotEct,
+                _ => config.codepoint_of_syn(),
+            };
+            return (ecn, false, ace);
+        }
+        let (ecn, cwr) = self.codepoint(config, retransmitted);
+        (ecn, cwr, FIRST_COUNT * u8::from(config.accurate_ecn))
+    }
+
     /// Returns the codepoint of a data packet of a flow that uses ECN, and whether it carries CWR.
     fn codepoint(&mut self, config: &Config, retransmitted: bool) -> (Ecn, bool) {
         let capable = !matches!(self.settled, Settled::Mangled | Settled::Cleared);
@@ -110,20 +126,10 @@ impl Sender {
         let config = moment.config;
         let syn = config.syn && seq == 0;
         let retransmitted = seq < self.max;
-        let ((ecn, cwr), ace) = match (config.ecn, syn) {
-            (false, _) => ((Ecn::NotEct, false), 0),
-            (true, true) => {
-                let ace = self.flags_of_syn(config, retransmitted);
-                let ecn = match ace {
-                    0 => Ecn::NotEct,
-                    _ => config.codepoint_of_syn(),
-                };
-                ((ecn, false), ace)
-            }
-            (true, false) => {
-                let ace = FIRST_COUNT * u8::from(config.accurate_ecn);
-                (self.codepoint(config, retransmitted), ace)
-            }
+        let (ecn, cwr, ace) = if config.ecn {
+            self.ecn_of(config, syn, retransmitted)
+        } else {
+            (Ecn::NotEct, false, 0)
         };
         (moment.send)(Segment {
             seq,
