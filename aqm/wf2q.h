@@ -64,8 +64,9 @@ static inline u32 wf2q_configure(const struct wf2q_params *p, struct wf2q_config
 	config->strict = (u32)p->strict;
 	config->unused = 0;
 	config->round_bytes = 0;
-	for (u32 number = config->strict; number < config->map.classes; number++)
-		config->round_bytes += config->quanta[number & (CLASS_MAP_MOST - 1)];
+	for (u32 number = 0; number < CLASS_MAP_MOST; number++)
+		if (number >= config->strict && number < config->map.classes)
+			config->round_bytes += config->quanta[number];
 	return 0;
 }
 
