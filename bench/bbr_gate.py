@@ -21,9 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from bbr_truth import Cell, figures, table, write
-from gate_truth import MOST_LATE_S, STARTING, prefer, prefer_testbed
-
-from sluicegate.worlds import gate
+from gate_truth import MOST_LATE_S, in_gate
 
 KEPT = Path(__file__).resolve().parent / "bbr_gate.jsonl"
 MARKERS = ("<!-- bbr in the gate: begin -->", "<!-- bbr in the gate: end -->")
@@ -59,15 +57,7 @@ def in_time(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def measure(cell: Cell, seed: int) -> dict[str, Any]:
     """Make one run of the gate; return its line."""
-    scenario = cell.scenario(replications=1, seed=seed)
-    prefer(0, STARTING)
-    news = iter([prefer_testbed])
-
-    def watch(since_s: float, total_s: float) -> None:
-        for act in news:
-            act()
-
-    record = gate.measure(scenario, scenario.disciplines[0], watch=watch)
+    record = in_gate(cell.scenario(replications=1, seed=seed))
     late = record.lateness.filter(of="router, forward").row(0, named=True)
     return {
         **asdict(cell),

@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from gate_truth import MOST_LATE_S, STARTING, TCP, prefer, prefer_testbed
+from gate_truth import MOST_LATE_S, TCP, in_gate
 
 import sluicegate as sg
 from sluicegate.errors import SluiceError
@@ -29,7 +29,6 @@ from sluicegate.estimate import student
 from sluicegate.record import Record
 from sluicegate.report.text import measure_text
 from sluicegate.scenario import NetworkScenario
-from sluicegate.worlds import gate
 from sluicegate.worlds import world as world_class
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -171,7 +170,7 @@ def measure(cell: Cell, world: str, seed: int) -> dict[str, Any]:
     """Make one run; return its line."""
     scenario = cell.scenario(replications=1, seed=seed)
     record = (
-        in_gate(scenario)
+        in_time(scenario)
         if world == "gate"
         else sg.compare(scenario, world=world, threads=1).records[0]
     )
@@ -179,20 +178,13 @@ def measure(cell: Cell, world: str, seed: int) -> dict[str, Any]:
     return {**asdict(cell), "world": world, "seed": seed, **figures}
 
 
-def in_gate(scenario: NetworkScenario) -> Record:
-    """Make a run with real packets; router and hosts get real-time priority if that is allowed.
+def in_time(scenario: NetworkScenario) -> Record:
+    """Make a run in the gate.
 
     Raises:
         SluiceError: If one packet of a hundred left the link too late, because of other load.
     """
-    prefer(0, STARTING)
-    news = iter([prefer_testbed])
-
-    def watch(since_s: float, total_s: float) -> None:
-        for act in news:
-            act()
-
-    record = gate.measure(scenario, scenario.disciplines[0], watch=watch)
+    record = in_gate(scenario)
     late_s = record.lateness.filter(of="router, forward")["p99_s"][0]
     if late_s > MOST_LATE_S:
         raise SluiceError(f"one packet of a hundred was {1e3 * late_s:.1f} ms late: run again")

@@ -31,6 +31,7 @@ from statistics import fmean
 from typing import Any
 
 import sluicegate as sg
+from sluicegate.record import Record
 from sluicegate.report.text import measure_text
 from sluicegate.scenario import NetworkScenario
 from sluicegate.worlds import gate
@@ -156,10 +157,8 @@ def prefer_testbed() -> None:
                     prefer(process, priority)
 
 
-def measure(cell: Cell, repeat: int) -> dict[str, Any]:
-    """Run a cell in the gate once."""
-    scenario = cell.scenario(replications=1, seed=1 + repeat)
-
+def in_gate(scenario: NetworkScenario) -> Record:
+    """Make a run with real packets; router and hosts get real-time priority if that is allowed."""
     prefer(0, STARTING)
     news = iter([prefer_testbed])
 
@@ -167,7 +166,12 @@ def measure(cell: Cell, repeat: int) -> dict[str, Any]:
         for act in news:
             act()
 
-    record = gate.measure(scenario, scenario.disciplines[0], watch=watch)
+    return gate.measure(scenario, scenario.disciplines[0], watch=watch)
+
+
+def measure(cell: Cell, repeat: int) -> dict[str, Any]:
+    """Run a cell in the gate once."""
+    record = in_gate(cell.scenario(replications=1, seed=1 + repeat))
     late = record.lateness.filter(of="router, forward").row(0, named=True)
     return {
         **asdict(cell),

@@ -400,7 +400,7 @@ REFUSED = [
         'links."left -> right".wire.ecn = bleach must be left out: only the network world',
     ),
     (
-        scenario({**TCP, "tcp": {"like": "linux", "server_ecn": "none"}}),
+        scenario({**TCP, "tcp": {"like": "linux", "ecn": True, "server_ecn": "none"}}),
         "flows.0.tcp.server_ecn = none must be left out: both ends are like this kernel",
     ),
     (

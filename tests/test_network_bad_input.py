@@ -212,7 +212,11 @@ CASES = [
         "flows.0.tcp: classic_fallback = true needs congestion_control = 'prague'",
     ),
     (
-        changed("flows.0.tcp", {"server_ecn": "classic"}),
+        changed("flows.0.tcp", {"like": "linux", "server_ecn": "classic"}),
+        "flows.0.tcp: server_ecn needs ecn = true: else nothing asks for marks",
+    ),
+    (
+        changed("flows.0.tcp", {"server_ecn": "classic", "ecn": True}),
         "flows.0.tcp: server_ecn needs like = 'linux': only there is a handshake that finds it out",
     ),
     (changed("flows.0", {"kind": "datagrams"}), "flows.0.rate_bps is missing"),

@@ -202,6 +202,9 @@ impl Tcp {
         if self.classic_fallback && !control.answers_marks() {
             reader.say("classic_fallback = true needs congestion_control = 'prague'");
         }
+        if self.server_ecn.is_some() && !self.ecn {
+            reader.say("server_ecn needs ecn = true: else nothing asks for marks");
+        }
         if self.server_ecn.is_some() && self.like != Like::Linux {
             reader.say(
                 "server_ecn needs like = 'linux': only there is a handshake that finds it out",
