@@ -172,6 +172,26 @@ def wait_for(condition):
     assert condition()
 
 
+@needs_namespaces
+def test_hosts_keep_the_hash_of_a_flow_after_a_time_out(monkeypatch):
+    if not Path("/proc/sys/net/core/txrehash").exists():
+        pytest.skip("this kernel cannot be told: Linux 5.18 or newer can")
+    mark = f"hashes-{os.getpid()}"
+    monkeypatch.setenv("SLUICE_MARK", mark)
+    found = {}
+
+    def look(_):
+        for process in processes_with(mark.encode()) - {os.getpid()}:
+            words = ["nsenter", "-t", str(process), "-n", "cat", "/proc/sys/net/core/txrehash"]
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
+            if done.stdout and networks([process]) - networks([os.getpid()]):
+                found[min(networks([process]))] = done.stdout.strip()
+
+    run(job([stream(packets=20)], duration_ns=600 * MS), look)
+    # the two hosts, and the router between them, which has no TCP
+    assert sorted(found.values()) == ["0", "0", "1"]
+
+
 CALLER = """
 import pickle, sys
 from sluicegate.testbed.run import run

@@ -58,10 +58,24 @@ def take_addresses(job: HostJob) -> None:
     _set("ipv4/ip_no_pmtu_disc", 1)
     # ACKs have the DSCP of their flow, as in the network world
     _set("ipv4/tcp_reflect_tos", 1)
+    _keep_hashes()
     if job.qdiscs:
         command("tc", "-batch", "-", text="\n".join(job.qdiscs))
     if job.wire is not None:
         add_wire(job.wire, job.qdiscs)
+
+
+def _keep_hashes() -> None:
+    """Let TCP keep the hash of a flow for ever; else it draws a new one at each time-out.
+
+    Across virtual links a packet takes this hash with it to the router's qdisc, which would find
+    the flow in another lane. A router behind a real link computes the hash from addresses and
+    ports.
+    """
+    drawn_anew = "core/txrehash"
+    # Linux 5.17 and older cannot be told
+    if _setting(drawn_anew).exists():
+        _set(drawn_anew, 0)
 
 
 def _ask_for_ecn(ecn: int) -> None:
