@@ -1,6 +1,6 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Literal, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -541,6 +541,7 @@ class OfferedTcp:
     start_ns: int
     stop_ns: int | None
     packets: int | None
+    supplied: Literal["at_once", "objects", "packets"]
 
 @final
 class Offered:
@@ -550,6 +551,13 @@ class Offered:
     flow: NDArray[np.uint32]
     bytes: NDArray[np.uint32]
     ecn: NDArray[np.uint8]
+
+@final
+class Applications:
+    def __new__(cls, scenario: Scenario, discipline: Discipline, replication: int) -> Self: ...
+    def supply(self, flow: int, now_ns: int) -> tuple[int, int | None]: ...
+    def arrived(self, flow: int, now_ns: int) -> tuple[int, int, int] | None: ...
+    def take(self, now_ns: int, last: bool) -> list[ClassCounts]: ...
 
 def offered_traffic(scenario: Scenario, discipline: Discipline, replication: int) -> Offered: ...
 def rate_steps(scenario: Scenario, link: str) -> list[tuple[int, int]] | None: ...

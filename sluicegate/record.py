@@ -121,6 +121,8 @@ class Record:
 
     def why_unknown(self, name: str) -> str | None:
         """Why the world cannot know a measure; None if it can."""
+        if name in self.measures:
+            return None
         whys = (why for pattern, why in self.unknown.items() if fnmatchcase(name, pattern))
         return next(whys, None)
 

@@ -599,13 +599,13 @@ def test_what_makes_no_sense_is_refused(tmp_path, disciplines, changed, message)
 def test_the_gate_does_what_it_can_and_says_what_it_leaves_out(tmp_path):
     profile = replace(BRIEF, duration_s=2.0, warm_up_s=0.5, replications=2)
     given = {"profile": profile, "world": "gate"}
-    found = evaluate(["drop_tail"], tmp_path, sections=["5.1.1", "7.2"], **given)
-    case, pages = case_named("5-1-1"), case_named("7-2-i")
-    (why,) = case_lines(found, pages, [])
+    found = evaluate(["drop_tail"], tmp_path, sections=["5.1.1", "10.2"], **given)
+    case, hops = case_named("5-1-1"), case_named("10-2-same")
+    (why,) = case_lines(found, hops, [])
     assert why.startswith("drop_tail: not run, gate: ")
-    assert ".kind = web must be another" in why
+    assert "topology.kind = parking-lot must be dumbbell" in why
     assert found.done == 2
-    assert not found.was_run("7.2")
+    assert not found.was_run("10.2")
     # real packets: all that crosses is the goodput of the flow, and it waits in the one queue
     goodput = found.values(case, "drop_tail", "bulk.goodput_bps")
     assert (0.5 * profile.rate_bps < goodput).all()
@@ -615,8 +615,8 @@ def test_the_gate_does_what_it_can_and_says_what_it_leaves_out(tmp_path):
     states = {each.section: state(found, each) for each in REQUIREMENTS}
     assert states["7.2"] == "not met: not run"
     assert "World gate" in found.notes()[-1]
-    with pytest.raises(SluiceError, match=r"there is nothing to run: gate: flows"):
-        evaluate(["drop_tail"], tmp_path / "none", sections=["7.2"], **given)
+    with pytest.raises(SluiceError, match=r"there is nothing to run: gate: topology"):
+        evaluate(["drop_tail"], tmp_path / "none", sections=["10.2"], **given)
 
 
 def test_the_guide_names_every_profile_and_the_help_every_world(root, capsys):

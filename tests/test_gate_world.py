@@ -411,23 +411,7 @@ REFUSED = [
         scenario(TCP, topology={**TWO_DELAYS, "two_way": True}),
         "topology.client_delays_s: 2 delays must be one where there are two_way = true",
     ),
-    (
-        scenario(
-            POISSON,
-            {
-                "kind": "web",
-                "objects": {"kind": "constant", "mean_packets": 2},
-                "think": {"kind": "constant", "mean_s": 1.0},
-            },
-        ),
-        "flows.1.kind = web must be another",
-    ),
-    (
-        scenario(POISSON, {"kind": "video", "rates_bps": [1e6]}),
-        "flows.1.kind = video must be another",
-    ),
     (scenario(POISSON, {"kind": "call"}), "flows.1.kind = call must be another"),
-    (scenario({**TCP, "rate_bps": 1e6}), "flows.0.rate_bps = 1e+06 must not be given"),
     (scenario({**TCP, "tcp": {"packet_bytes": 100}}), "flows.0.tcp.packet_bytes = 100 must lie"),
     (scenario({**POISSON, "packet_bytes": 20}), "flows.0.packet_bytes = 20 must be at least 28"),
     (scenario({**TCP, "count": 6000}), "flows.0.count = 6000 must be at most 5000"),

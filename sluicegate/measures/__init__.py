@@ -4,7 +4,7 @@ Records, tables, the axes of plots and the page docs/reference/measures.md follo
 definitions. A world takes those groups for which it has the counts.
 """
 
-from sluicegate.measures.classes import AT_QUEUE, BETWEEN, ENDS, OF_CLASS
+from sluicegate.measures.classes import AT_QUEUE, BETWEEN, ENDS, FELT, OF_CLASS
 from sluicegate.measures.classes import names as names_of_classes
 from sluicegate.measures.definition import (
     TIME,
@@ -39,6 +39,7 @@ __all__ = [
     "DEFINITIONS",
     "DISTRIBUTIONS",
     "ENDS",
+    "FELT",
     "FLOWS",
     "NO_CLASSES",
     "OF_CLASS",

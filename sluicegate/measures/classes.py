@@ -247,6 +247,61 @@ def _finished(c: SizeCounts) -> FloatArray:
     return np.asarray(c.times.count, dtype=np.float64)
 
 
+# what people feel of their flows: known wherever these are told when an object is there
+FELT: list[Definition[EndCounts]] = [
+    *_completions(),
+    *_mean_and_quantiles(
+        ("page", ""),
+        (SECONDS, _NS_PER_S),
+        "g",
+        "time from when a user of the web asks for a page until all of its objects are there",
+        lambda c: c.pages,
+        _LEVELS,
+    ),
+    *_mean_and_quantiles(
+        ("frame", ""),
+        (SECONDS, _NS_PER_S),
+        "v",
+        "time from when a frame of a call is made until all of it is there",
+        lambda c: c.frames,
+        _LEVELS,
+    ),
+    *_of_video(),
+    Definition(
+        "finished",
+        "finished",
+        Unit("flows"),
+        r"N_\mathrm{finished}",
+        "flows, or objects of users of the web, that ended",
+        lambda c: _finished(c.all),
+    ),
+    Definition(
+        "finished_bytes",
+        "finished size",
+        Unit("bytes"),
+        r"B_\mathrm{finished} / N_\mathrm{finished}",
+        "their mean size, headers included",
+        lambda c: ratio(c.all.bytes, _finished(c.all)),
+    ),
+    Definition(
+        "unfinished",
+        "unfinished",
+        Unit("flows"),
+        r"N_\mathrm{unfinished}",
+        "those that had begun at the end of the run and not ended; flows without an end are not "
+        "among them",
+        lambda c: c.all.unfinished,
+    ),
+    Definition(
+        "unfinished_bytes",
+        "unfinished size",
+        Unit("bytes"),
+        r"B_\mathrm{unfinished} / N_\mathrm{unfinished}",
+        "their mean size, headers included; of flows that only a time ends, what was acknowledged",
+        lambda c: ratio(c.all.unfinished_bytes, c.all.unfinished),
+    ),
+]
+
 ENDS: list[Definition[EndCounts]] = [
     Definition(
         "goodput",
@@ -333,57 +388,7 @@ ENDS: list[Definition[EndCounts]] = [
         "waits for 99 % of the packets",
         _opinions,
     ),
-    *_completions(),
-    *_mean_and_quantiles(
-        ("page", ""),
-        (SECONDS, _NS_PER_S),
-        "g",
-        "time from when a user of the web asks for a page until all of its objects are there",
-        lambda c: c.pages,
-        _LEVELS,
-    ),
-    *_mean_and_quantiles(
-        ("frame", ""),
-        (SECONDS, _NS_PER_S),
-        "v",
-        "time from when a frame of a call is made until all of it is there",
-        lambda c: c.frames,
-        _LEVELS,
-    ),
-    *_of_video(),
-    Definition(
-        "finished",
-        "finished",
-        Unit("flows"),
-        r"N_\mathrm{finished}",
-        "flows, or objects of users of the web, that ended",
-        lambda c: _finished(c.all),
-    ),
-    Definition(
-        "finished_bytes",
-        "finished size",
-        Unit("bytes"),
-        r"B_\mathrm{finished} / N_\mathrm{finished}",
-        "their mean size, headers included",
-        lambda c: ratio(c.all.bytes, _finished(c.all)),
-    ),
-    Definition(
-        "unfinished",
-        "unfinished",
-        Unit("flows"),
-        r"N_\mathrm{unfinished}",
-        "those that had begun at the end of the run and not ended; flows without an end are not "
-        "among them",
-        lambda c: c.all.unfinished,
-    ),
-    Definition(
-        "unfinished_bytes",
-        "unfinished size",
-        Unit("bytes"),
-        r"B_\mathrm{unfinished} / N_\mathrm{unfinished}",
-        "their mean size, headers included; of flows that only a time ends, what was acknowledged",
-        lambda c: ratio(c.all.unfinished_bytes, c.all.unfinished),
-    ),
+    *FELT,
 ]
 
 _ALL: list[Definition[Any]] = [*AT_QUEUE, *ENDS]

@@ -69,6 +69,7 @@ def main(bed: Connection) -> None:
         info=senders.info(),
         lateness_ns=late.recv() if process else np.zeros(0, dtype=np.int64),
         start_lateness_ns=senders.lateness_ns(),
+        events=senders.events(),
     )
     received = Received(
         stream_bytes=receivers.bytes(),

@@ -34,6 +34,10 @@ TRAFFIC_CLASS = {
     True: (socket.IPPROTO_IPV6, socket.IPV6_TCLASS),
 }
 _IP_HEADER = {False: 20, True: 40}
+# the last byte of an object; all others are 0
+END = b"\1"
+# what happens to a flow that transfers objects: one is there, or the next one is sent
+ARRIVED, SUPPLIED = 0, 1
 
 
 def across(side: Side) -> Side:
@@ -81,6 +85,9 @@ class Stream:
         congestion_control: A name that the kernel knows.
         ect1: Whether its packets leave its host with ECT(1) in place of ECT(0).
         dscp: Differentiated services codepoint of its packets.
+        flow: Its number among all TCP flows of the scenario.
+        supplied: What gives it its packets: it has all of them at once, or an application gives
+            objects, each once the one before is there, or packets, at times.
     """
 
     source: int
@@ -92,6 +99,21 @@ class Stream:
     congestion_control: str
     ect1: bool
     dscp: int
+    flow: int = 0
+    supplied: Literal["at_once", "objects", "packets"] = "at_once"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """From what a side draws its applications.
+
+    Attributes:
+        scenario: The scenario with one discipline, as TOML.
+        replication: Its number.
+    """
+
+    scenario: str
+    replication: int
 
 
 @dataclass(frozen=True)
@@ -152,6 +174,8 @@ class HostJob:
         ipv6: Whether all packets are of IPv6, in place of IPv4.
         qdiscs: Lines for `tc` in the side's namespace; its link is `eth0`.
         wire: What happens to packets on their way to it; None: nothing.
+        arriving_answered: Which of the arriving TCP flows bring objects, each of which it answers.
+        drawn: The applications; None if there are none.
     """
 
     side: Side
@@ -169,6 +193,8 @@ class HostJob:
     ipv6: bool
     qdiscs: Sequence[str] = ()
     wire: Wire | None = None
+    arriving_answered: Sequence[int] = ()
+    drawn: Drawn | None = None
 
 
 @dataclass(frozen=True)
@@ -284,12 +310,16 @@ class Sent:
         info: A row for each look at a connection: the columns of `tcp_info.COLUMNS`, shape (N, C).
         lateness_ns: Of each datagram, shape (D,): how much later than it should it was sent.
         start_lateness_ns: Likewise of each start of a TCP flow.
+        events: What happened to the flows that transfer objects, in its order, shape (E, 3): the
+            time since the start of the run (when an object arrived, or when the next one was
+            due), the flow's number in the scenario, and `ARRIVED` or `SUPPLIED`.
     """
 
     streams: Sequence[StreamOutcome]
     info: NDArray[np.int64]
     lateness_ns: NDArray[np.int64]
     start_lateness_ns: NDArray[np.int64]
+    events: NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ mod marker;
 mod network;
 mod observation;
 mod offered;
+mod outside;
 mod packet;
 mod pages;
 mod plan;
@@ -47,6 +48,7 @@ pub use error::NetworkError;
 pub use marker::{Marker, Meter};
 pub use observation::{GroupState, Observation, PortState};
 pub use offered::{Offered, OfferedDatagram, OfferedTcp, offered};
+pub use outside::Outside;
 pub use packet::{Kind, Packet, TrafficClass};
 pub use plan::Plan;
 pub use reception::Reception;
@@ -62,7 +64,7 @@ pub use sluice_queue::{LaneState, QueueState};
 pub use sluice_wire::{Bursts, Loss, Policer, Tampering, WirePlan, WireTally};
 pub use sources::{
     ArrivalProcess, Call, Datagrams, Distribution, Extent, Felt, Group, LongTcp, Noise, Recording,
-    Replay, ShortTcp, Size, Source, TcpFlow, TcpKind, Video, Web,
+    Replay, ShortTcp, Size, Source, Supplied, Supply, TcpFlow, TcpKind, Video, Web,
 };
 pub use tally::{Cell, ClassQueue, Tally};
 pub use topology::{Link, PortPlan, Topology};

@@ -10,6 +10,7 @@ use crate::{
     endpoints::Endpoints,
     error::NetworkError,
     plan::Plan,
+    sources::Supplied,
 };
 
 /// A TCP flow that starts in the run.
@@ -21,8 +22,10 @@ pub struct OfferedTcp {
     pub start_ns: u64,
     /// When its application ends; [`NEVER`] if it does not.
     pub stop_ns: u64,
-    /// Data packets to send; `None` if there is no end.
+    /// Data packets to send, or those of the first object; `None` if there is no end.
     pub packets: Option<u32>,
+    /// What gives it its packets.
+    pub supplied: Supplied,
 }
 
 /// A datagram that is sent in the run.
@@ -64,6 +67,7 @@ pub fn offered(plan: &Plan, replication: u32, most: usize) -> Result<Offered, Ne
             start_ns: ends.starts_ns[flow],
             stop_ns: NEVER,
             packets: sender.endpoint.packets(&kind.config),
+            supplied: ends.applications.supplies(flow as u32),
         }
     });
     let mut offered = Offered {

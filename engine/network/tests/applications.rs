@@ -2,7 +2,8 @@
 
 use crate::common::{MS, SECOND, link, plan, port, run, tcp, topology};
 use sluice_network::{
-    Distribution, Felt, Group, NEVER, Size, Source, TcpKind, Topology, Video, Web,
+    Completions, Distribution, Felt, Group, NEVER, Outside, Plan, Size, Source, Supplied, TcpKind,
+    Topology, Video, Web, offered,
 };
 
 /// 500 bytes at 1 Mbit/s, and the way there and back of the last one: 10 ms each, and an ACK of 40
@@ -29,6 +30,12 @@ fn kind() -> TcpKind {
 
 /// Returns what users of one application felt in the second half of a run.
 fn felt(source: Source, duration_ns: u64) -> Felt {
+    run(&one_application(source, duration_ns)).periods[1].classes[0]
+        .felt
+        .clone()
+}
+
+fn one_application(source: Source, duration_ns: u64) -> Plan {
     let group = Group {
         from: 0,
         to: 1,
@@ -38,7 +45,7 @@ fn felt(source: Source, duration_ns: u64) -> Felt {
     let mut plan = plan(one_link(), vec![group], duration_ns);
     plan.classes = vec![0];
     plan.warm_up_ns = duration_ns / 2;
-    run(&plan).periods[1].classes[0].felt.clone()
+    plan
 }
 
 #[test]
@@ -169,4 +176,74 @@ fn an_application_of_a_limited_rate_sends_at_that_rate() {
     assert_eq!(sized.tcp[0].acknowledged, 300);
     let last_ns = 299 * 10 * MS + PACKET_NS + BACK_NS;
     assert!(sized.tcp[0].completion_ns.unwrap().abs_diff(last_ns) <= 1);
+}
+
+#[test]
+fn outside_of_the_simulator_users_and_players_do_the_same() {
+    let start_ns = 7 * MS;
+    let web = Source::Web(Web {
+        kind: kind(),
+        objects: Size::Geometric(5.0),
+        page_objects: 4,
+        connections: 1,
+        think: Distribution::Exponential(50 * MS),
+        start_ns,
+        spread_ns: 40 * MS,
+        stop_ns: NEVER,
+    });
+    let video = Source::Video(Video {
+        kind: kind(),
+        rates_bps: vec![0.2e6, 0.4e6, 0.6e6],
+        segment_ns: SECOND,
+        buffer_ns: 5 * SECOND,
+        start_ns,
+        spread_ns: 0,
+        stop_ns: NEVER,
+    });
+    for source in [web, video] {
+        let plan = one_application(source, 60 * SECOND);
+        let mut outside = Outside::new(&plan, 0).unwrap();
+        let first = offered(&plan, 0, 0).unwrap().tcp[0];
+        assert_eq!(first.supplied, Supplied::Objects);
+        let (now_ns, packets) = (first.start_ns, first.packets.unwrap());
+        let mut last = outside.take(0, false);
+        // on an idle link: a time, and whether it is that at which the next object is sent
+        let mut next = (now_ns + u64::from(packets) * PACKET_NS + BACK_NS, false);
+        for cut_ns in [plan.warm_up_ns, plan.duration_ns] {
+            while next.0 < cut_ns {
+                next = if next.1 {
+                    let packets = outside.supply(0, next.0).unwrap().packets;
+                    (next.0 + u64::from(packets) * PACKET_NS + BACK_NS, false)
+                } else {
+                    let (due_ns, flows) = outside.arrived(0, next.0).unwrap().unwrap();
+                    assert_eq!(flows, 0..1);
+                    (due_ns, true)
+                };
+            }
+            last = outside.take(cut_ns, cut_ns == plan.duration_ns);
+        }
+        let (found, ours) = (&last.classes[0], &run(&plan).periods[1].classes[0]);
+        let counts = |felt: &Felt| {
+            (
+                felt.pages.count(),
+                felt.segments,
+                felt.switches,
+                felt.stalls,
+            )
+        };
+        assert_eq!(counts(&found.felt), counts(&ours.felt));
+        assert_eq!(found.felt.rates_bps, ours.felt.rates_bps);
+        for (found, ours) in found.completions.iter().zip(&ours.completions) {
+            let sizes = |of: &Completions| (of.times.count(), of.bytes, of.unfinished_bytes);
+            assert_eq!(sizes(found), sizes(ours));
+        }
+        // the simulation's clock has finer ticks
+        let apart_ns = found.felt.pages.sum().abs_diff(ours.felt.pages.sum());
+        assert!(
+            apart_ns <= 10 * u128::from(ours.felt.pages.count()),
+            "{apart_ns}"
+        );
+        assert!(found.felt.played_ns.abs_diff(ours.felt.played_ns) < 1000);
+        assert!(ours.felt.pages.count() + ours.felt.segments > 20);
+    }
 }

@@ -49,7 +49,14 @@ def refuse(
             known = [*kernel.ready().congestion_controls, PRAGUE]
         else:
             known = congestion_controls()
-        problems += of_flows(scenario, congestion_control, known, False, rewrites=True)
+        problems += of_flows(
+            scenario,
+            congestion_control,
+            known,
+            False,
+            rewrites=True,
+            applications=here is not None,
+        )
         if here is None:
             varying = [rates(scenario, link) for link in LINKS.values()]
             fastest = [float(each.rates_bps.max()) for each in varying if each is not None]

@@ -169,7 +169,8 @@ class _Counted:
 
     def uncounted(self, names: Sequence[str]) -> list[str]:
         """What was not counted of these classes, and of the kinds of packets, as in `Record`."""
-        of_classes = [] if self.classes else [f"{name}{BETWEEN}*" for name in dict.fromkeys(names)]
+        counted = {name for name, one in self.classes.items() if one.queue is not None}
+        of_classes = [f"{name}{BETWEEN}*" for name in dict.fromkeys(names) if name not in counted]
         return [*of_classes, *([] if self.flows.tcp else _OF_KINDS)]
 
     def rows(self) -> dict[str, FloatArray]:

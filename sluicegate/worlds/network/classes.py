@@ -11,7 +11,7 @@ import polars as pl
 
 from sluicegate.counts import EndCounts, QueueCounts, Times, shares
 from sluicegate.estimate import Measure, of_each, over_replications
-from sluicegate.measures import AT_QUEUE, BETWEEN, ENDS, Definition, FloatArray
+from sluicegate.measures import AT_QUEUE, BETWEEN, ENDS, FELT, Definition, FloatArray
 
 if TYPE_CHECKING:
     from sluicegate._engine import ClassCounts, Period
@@ -28,11 +28,12 @@ class OneClass:
     """What the replications counted of one class.
 
     Attributes:
-        queue: Of its packets at one queue.
+        queue: Of its packets at one queue; None where packets are not counted by class: then only
+            what people feel of applications is known.
         ends: At the ends of its flows.
     """
 
-    queue: QueueCounts
+    queue: QueueCounts | None
     ends: EndCounts
 
     def definitions(self) -> tuple[list[Definition[QueueCounts]], list[Definition[EndCounts]]]:
@@ -42,6 +43,9 @@ class OneClass:
             nothing.update(_OF_TCP)
         if not (ends.all.times.count.any() or ends.all.unfinished.any()):
             nothing.update(_OF_ENDS)
+        if self.queue is None:
+            felt = [each for each in FELT if each.name not in nothing]
+            return [], known(ends, felt)
         at_ends = [each for each in ENDS if each.name not in nothing]
         return known(self.queue, AT_QUEUE), known(ends, at_ends)
 
@@ -66,6 +70,8 @@ def counted(names: Sequence[str], periods: Sequence[Sequence[Period]], port: int
 
     def of(place: int) -> OneClass:
         sets: list[list[ClassCounts]] = [[classes[place] for classes in each] for each in found]
+        if not sets[0][0].ports:
+            return OneClass(None, EndCounts(sets, port))
         at_port = [[one.ports[port] for one in each] for each in sets]
         return OneClass(QueueCounts.of(at_port), EndCounts(sets, port))
 
@@ -77,7 +83,9 @@ def rows(classes: Counted) -> dict[str, FloatArray]:
     found: dict[str, FloatArray] = {}
     for name, one in classes.items():
         at_queue, at_ends = one.definitions()
-        each = of_each(one.queue, at_queue, _NS_PER_S) | of_each(one.ends, at_ends, _NS_PER_S)
+        each = of_each(one.ends, at_ends, _NS_PER_S)
+        if one.queue is not None:
+            each = of_each(one.queue, at_queue, _NS_PER_S) | each
         found |= {f"{name}{BETWEEN}{measure}": values for measure, values in each.items()}
     return found
 
@@ -87,7 +95,9 @@ def measures(classes: Counted, *, ends: bool = True) -> dict[str, Measure]:
     found: dict[str, Measure] = {}
     for name, one in classes.items():
         at_queue, at_ends = one.definitions()
-        each = over_replications(one.queue, at_queue, _NS_PER_S)
+        each = {}
+        if one.queue is not None:
+            each = over_replications(one.queue, at_queue, _NS_PER_S)
         if ends:
             each |= over_replications(one.ends, at_ends, _NS_PER_S)
         found |= {f"{name}{BETWEEN}{measure}": value for measure, value in each.items()}
@@ -99,6 +109,7 @@ def distributions(classes: Counted) -> pl.DataFrame:
     frames = [
         met_frame(name, distribution, share, width)
         for name, one in classes.items()
+        if one.queue is not None
         for distribution, share, width in (
             ("queue", shares(one.queue.total().queue[0]), 1.0),
             ("sojourn", *of_times(one.queue.total().sojourn)),

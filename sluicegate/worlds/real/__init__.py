@@ -9,6 +9,7 @@ Their hosts are those of `sluicegate.testbed`, and only the router differs.
 | `plan` | from a scenario to what clients and servers have to do |
 | `alone` | a scenario with one discipline, as `sluiced` reads it |
 | `varying` | a link whose rate varies |
+| `applied` | what people feel of applications |
 | `counts` | from what the hosts and a router counted to the outcome of a replication |
 | `outcome` | that outcome, in the shape of the engine's |
 | `record` | records with the looks at each TCP connection |

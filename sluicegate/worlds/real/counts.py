@@ -10,9 +10,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sluicegate._engine import ClassCounts
 from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.job import SIDES, HostOutcome, Outcome, Side
 from sluicegate.testbed.tcp_info import COLUMNS, UNKNOWN
+from sluicegate.worlds.real.applied import felt
 from sluicegate.worlds.real.outcome import (
     DatagramFlows,
     FlowSeries,
@@ -71,7 +73,8 @@ def replication(
     # a part of the run begins where a sample does: what arrived is known there
     last = (plan.job.hosts[0].duration_ns - 1) // samples
     warm_up_ns = samples * min(round(scenario.warm_up * _NS_PER_S / samples), last)
-    cuts = [0, warm_up_ns, plan.job.hosts[0].duration_ns]
+    cuts = sorted({0, warm_up_ns, plan.job.hosts[0].duration_ns})
+    classes = felt(plan.job.hosts[0].drawn, outcome, cuts[1:])
     periods = [
         flows.period(
             since_ns,
@@ -81,9 +84,9 @@ def replication(
                 for each, link in zip(counts, links, strict=True)
             ],
             [each.wire(outcome.start_ns + since_ns, outcome.start_ns + until_ns) for each in wires],
+            of_classes,
         )
-        for since_ns, until_ns in itertools.pairwise(cuts)
-        if until_ns > since_ns
+        for (since_ns, until_ns), of_classes in zip(itertools.pairwise(cuts), classes, strict=True)
     ]
     return Replication(
         periods=periods,
@@ -172,6 +175,7 @@ class Flows:
         until_ns: int,
         ports: Sequence[Tally],
         wires: Sequence[tuple[int, int, int]],
+        classes: Sequence[ClassCounts],
     ) -> Period:
         """What was counted in a part of the run."""
         first, last = since_ns // self._sample_ns, -(-until_ns // self._sample_ns)
@@ -195,6 +199,7 @@ class Flows:
                 sum(each.sampled_datagrams[first:last].sum() for each in received)
             ),
             wires=wires,
+            classes=classes,
         )
 
     def _acknowledged(self) -> NDArray[np.float64]:

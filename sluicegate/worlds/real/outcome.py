@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sluicegate._engine import ClassCounts
+
 
 def nearest(noted_ns: NDArray[np.int64], times_ns: ArrayLike) -> Any:
     """Where the notes nearest to some times are among all notes; one is enough."""
@@ -54,8 +56,7 @@ class Period:
     ports: Sequence[Tally]
     # a router does not count packets by kind
     kinds: ClassVar[Sequence[Any]] = ()
-    # nor by class or band
-    classes: ClassVar[Sequence[Any]] = ()
+    # nor by band
     bands: ClassVar[Sequence[Any]] = ()
     acknowledged: int
     retransmissions: int
@@ -64,6 +65,8 @@ class Period:
     datagrams_received: int
     # packets that came to each wire of the scenario, that it lost, and that were overtaken there
     wires: Sequence[tuple[int, int, int]] = ()
+    # nor by class: of these it is known what people feel of their applications, if they have any
+    classes: Sequence[ClassCounts] = ()
 
 
 @dataclass(frozen=True)

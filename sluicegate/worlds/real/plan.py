@@ -14,6 +14,7 @@ from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
 from sluicegate.testbed.job import (
     SIDES,
     Datagrams,
+    Drawn,
     HostJob,
     Job,
     QdiscJob,
@@ -23,6 +24,7 @@ from sluicegate.testbed.job import (
     across,
     udp_headers,
 )
+from sluicegate.worlds.real.alone import alone
 from sluicegate.worlds.real.hosts import Place, hosts
 from sluicegate.worlds.real.refusals import MOST_FLOWS, PRAGUE, controls, of_hosts, sends_ect1
 
@@ -112,12 +114,22 @@ def plan(
                 control,
                 sends_ect1(flows, congestion_control),
                 flows.dscp,
+                len(places) - 1,
+                flow.supplied,
             )
         )
     datagrams, datagram_places = _datagrams(scenario, offered, groups, udp_headers(ipv6))
     return Plan(
         job=Job(
-            hosts=_hosts(scenario, streams, datagrams, congestion_control, ipv6), router=router
+            hosts=_hosts(
+                scenario,
+                streams,
+                datagrams,
+                congestion_control,
+                ipv6,
+                _drawn(scenario, offered, replication),
+            ),
+            router=router,
         ),
         groups=[flow.group for flow in offered.tcp],
         streams=places,
@@ -125,6 +137,15 @@ def plan(
         datagrams=datagram_places,
         starts_s=_first_times_s(offered),
     )
+
+
+def _drawn(scenario: NetworkScenario, offered: _engine.Offered, replication: int) -> Drawn | None:
+    """From what the hosts draw the applications; None if there are none."""
+    if all(flow.supplied == "at_once" for flow in offered.tcp):
+        return None
+    # they draw the same whatever the links do
+    plain = scenario.replace(links={})
+    return Drawn(alone(plain, Discipline(aqm="drop_tail")), replication)
 
 
 def _groups(scenario: NetworkScenario) -> list[_Group]:
@@ -180,6 +201,7 @@ def _hosts(
     datagrams: dict[Side, Datagrams],
     congestion_control: str | None,
     ipv6: bool,
+    drawn: Drawn | None,
 ) -> tuple[HostJob, HostJob]:
     topology = scenario.topology
     assert isinstance(topology, Dumbbell)
@@ -207,6 +229,12 @@ def _hosts(
             info_ns=round(INFO_S * _NS_PER_S),
             ecn=ecn,
             ipv6=ipv6,
+            arriving_answered=[
+                place
+                for place, stream in enumerate(streams[across(side)])
+                if stream.supplied == "objects"
+            ],
+            drawn=drawn,
         )
 
     clients, servers = map(host, SIDES)

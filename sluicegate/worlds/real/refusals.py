@@ -85,6 +85,7 @@ def of_flows(
     known: Sequence[str],
     ipv6: bool,
     rewrites: bool = False,
+    applications: bool = True,
 ) -> Iterator[str]:
     """What real senders cannot send.
 
@@ -94,6 +95,7 @@ def of_flows(
         known: The congestion controls of their kernel.
         ipv6: Whether all packets are of IPv6, in place of IPv4.
         rewrites: Whether their hosts can turn the ECT(0) of TCP into ECT(1).
+        applications: Whether they have users, players and limited rates.
     """
     groups = zip(scenario.flows, scenario.pairs(), _sides(scenario), strict=True)
     for number, (flows, pairs, sides) in enumerate(groups):
@@ -104,6 +106,11 @@ def of_flows(
                 )
         for problem in _of_group(flows, congestion_control, known, ipv6, rewrites):
             yield f"flows.{number}{problem}"
+        if not applications and (field := _of_application(flows)):
+            yield (
+                f"flows.{number}.{field}: the laboratory's hosts have no engine, which says what "
+                "an application does next (the worlds network and gate have)"
+            )
     for name, own in scenario.links.items():
         if own.wire is not None and own.wire.ecn is not None:
             yield (
@@ -115,6 +122,15 @@ def of_flows(
             "flows: tcp.ecn must be the same for all, and whether it is accurate: it is a setting "
             "of the whole host (DCTCP without accurate feedback asks by itself)"
         )
+
+
+def _of_application(flows: Flows) -> str:
+    """The field by which a group of TCP flows has an application; empty if it has none."""
+    if flows.kind in ("web", "video"):
+        return f"kind = {flows.kind} must be another"
+    if flows.kind == "tcp" and flows.rate_bps is not None:
+        return f"rate_bps = {flows.rate_bps:g} must not be given"
+    return ""
 
 
 def of_hosts(scenario: NetworkScenario, congestion_control: str | None) -> set[int]:
@@ -144,11 +160,8 @@ def _of_group(
             ".ect1 = true must be false: real TCP has ECT(0); the worlds kernel and twin rewrite "
             "it, and the network world has senders with ECT(1)"
         )
-    if flows.kind in ("web", "video", "call"):
-        yield (
-            f".kind = {flows.kind} must be another: real senders here neither think nor adapt "
-            "their rates"
-        )
+    if flows.kind == "call":
+        yield ".kind = call must be another: real senders here do not adapt the rate of datagrams"
     elif flows.tcp is None:
         if flows.packet_bytes is not None and flows.packet_bytes < (least := udp_headers(ipv6)):
             yield (
@@ -166,11 +179,6 @@ def _of_group(
             yield (
                 f".tcp.server_ecn = {flows.tcp.server_ecn} must be left out: both ends are "
                 "like this kernel (the network world has others)"
-            )
-        if flows.kind == "tcp" and flows.rate_bps is not None:
-            yield (
-                f".rate_bps = {flows.rate_bps:g} must not be given: real senders here always have "
-                "more to send"
             )
         name = congestion_control or flows.tcp.congestion_control
         if name not in known:

@@ -31,11 +31,23 @@ pub struct Turn {
 /// What an application gives a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Supply {
+    /// How many.
     pub packets: u32,
     /// Time since all before was acknowledged; `None` if it is not.
     pub idle_ns: Option<u64>,
     /// When it gives the next, whatever is acknowledged; `None` if that decides.
     pub again_ns: Option<u64>,
+}
+
+/// What gives a TCP flow its packets, for senders outside the simulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Supplied {
+    /// It has all of them when it starts.
+    AtOnce,
+    /// An application gives it one object after the other, each once what there was before is there.
+    Objects,
+    /// An application gives it one packet after the other, at times.
+    Packets,
 }
 
 /// An application in a run.
@@ -88,6 +100,20 @@ impl Applications {
     fn of(&mut self, flow: u32) -> Option<(u32, &mut Application)> {
         let (first, application) = &mut self.all[*self.places.get(&flow)? as usize];
         Some((flow - *first, application))
+    }
+
+    /// True if a flow has an application.
+    pub fn has(&self, flow: u32) -> bool {
+        self.places.contains_key(&flow)
+    }
+
+    /// Returns what gives a flow its packets.
+    pub fn supplies(&self, flow: u32) -> Supplied {
+        match self.transfers(flow) {
+            Some(_) => Supplied::Objects,
+            None if self.has(flow) => Supplied::Packets,
+            None => Supplied::AtOnce,
+        }
     }
 
     /// All that the application gave a flow is acknowledged. Returns the flows that go on in

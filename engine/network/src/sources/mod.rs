@@ -14,7 +14,7 @@ mod tcp;
 mod video;
 mod web;
 
-pub use application::{Application, Applications, Felt, Supply};
+pub use application::{Application, Applications, Felt, Supplied, Supply};
 pub use arrivals::ArrivalProcess;
 pub use call::{Call, Caller};
 pub use datagrams::{DatagramSource, Datagrams};

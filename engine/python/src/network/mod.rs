@@ -3,6 +3,7 @@
 mod classes;
 mod offered;
 mod outcome;
+mod outside;
 mod rates;
 
 use std::{fmt::Display, path::PathBuf, sync::Arc};
@@ -131,6 +132,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     offered::register(module)?;
     rates::register(module)?;
     outcome::register(module)?;
+    outside::register(module)?;
     module.add_function(wrap_pyfunction!(simulate_network, module)?)?;
     module.add_function(wrap_pyfunction!(record_network, module)?)?;
     module.add_function(wrap_pyfunction!(log_network_decisions, module)?)

@@ -1,7 +1,7 @@
 //! The traffic that flows offer, for Python.
 
 use pyo3::prelude::*;
-use sluice_network::{NEVER, OfferedDatagram, Plan, offered};
+use sluice_network::{NEVER, OfferedDatagram, Plan, Supplied, offered};
 
 use super::outcome::{Column, column};
 use crate::scenario::{PyDiscipline, PyScenario, refused};
@@ -32,8 +32,11 @@ pub struct OfferedTcp {
     start_ns: u64,
     /// End of its application; None: it does not end.
     stop_ns: Option<u64>,
-    /// Packets to send; None: without limit.
+    /// Packets to send, or those of the first object; None: without limit.
     packets: Option<u32>,
+    /// What gives it its packets: "at_once", or an application that gives "objects", each once the one
+    /// before is there, or "packets", at times.
+    supplied: &'static str,
 }
 
 /// Draws the traffic that a replication offers to the network.
@@ -54,6 +57,11 @@ pub fn offered_traffic(
             start_ns: flow.start_ns,
             stop_ns: (flow.stop_ns != NEVER).then_some(flow.stop_ns),
             packets: flow.packets,
+            supplied: match flow.supplied {
+                Supplied::AtOnce => "at_once",
+                Supplied::Objects => "objects",
+                Supplied::Packets => "packets",
+            },
         };
         Py::new(py, flow)
     });
