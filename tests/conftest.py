@@ -80,6 +80,17 @@ def gateway(root):
     return root / "captures" / "gateway.pcap"
 
 
+@pytest.fixture(scope="module")
+def sixth(tmp_path_factory):
+    """Return an evaluation of CoDel, sections 5.1.1 and 8.2.2, on a short path, and its folder."""
+    from evaluations import BRIEF
+
+    from sluicegate.evaluate import evaluate
+
+    out = tmp_path_factory.mktemp("evaluation") / "out"
+    return evaluate(["codel"], out, profile=BRIEF, sections=["5.1.1", "8.2.2"], workers=1), out
+
+
 @pytest.fixture(scope="session")
 def write_pcap():
     """Return a function that writes packets (ms, IP bytes, optional flow) as a raw IP capture.
