@@ -49,9 +49,10 @@ def undrawn(monkeypatch):
     """Leave figures in pages undrawn: two drawings of each take most of the time of a page.
 
     For tests of what a page or a command says. Figures are put together all the same, and those
-    that are saved as files are drawn.
+    that are saved as files are drawn. They are not copied for narrow screens.
     """
     monkeypatch.setattr("sluicegate.report.page._inline", lambda figure, name: "<svg></svg>")
+    monkeypatch.setattr("sluicegate.report.page.narrow", lambda figure: figure)
 
 
 @pytest.fixture
