@@ -20,7 +20,7 @@
 
 int main(int argc, char **argv)
 {
-	struct ifreq wish = { .ifr_flags = IFF_TUN | IFF_NO_PI | QDISC_WAITS };
+	struct ifreq request = { .ifr_flags = IFF_TUN | IFF_NO_PI | QDISC_WAITS };
 	struct timespec pause = { .tv_nsec = 1000000 };
 	int device = open("/dev/net/tun", O_RDWR | O_NONBLOCK);
 	unsigned int features = 0;
@@ -30,12 +30,12 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: slow_tun NAME PACKETS_PER_MS\n");
 		return 2;
 	}
-	strncpy(wish.ifr_name, argv[1], sizeof(wish.ifr_name) - 1);
+	strncpy(request.ifr_name, argv[1], sizeof(request.ifr_name) - 1);
 	if (ioctl(device, TUNGETFEATURES, &features) || !(features & QDISC_WAITS)) {
 		fprintf(stderr, "this kernel has no qdisc wait for a TUN device: sluice lab --fetch\n");
 		return 1;
 	}
-	if (ioctl(device, TUNSETIFF, &wish)) {
+	if (ioctl(device, TUNSETIFF, &request)) {
 		perror(argv[1]);
 		return 1;
 	}

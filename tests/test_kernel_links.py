@@ -170,7 +170,8 @@ def test_rates_are_those_of_their_times_and_what_is_no_table_is_refused(tmp_path
         links = {"left -> right": {"rate": refused}}
         for ours in (True, False):
             (told,) = _of_links(scenario(links=links), "the laboratory", ours=ours)
-            assert told.startswith('links."left -> right".rate: it must be steps, a ramp')
+            place = f'links."left -> right".rate.kind = {refused["kind"]} must be steps, ramp'
+            assert told.startswith(place)
 
 
 def test_a_ramp_is_for_our_qdiscs_and_too_many_steps_for_linuxs_shaper():

@@ -9,6 +9,7 @@ from scipy import optimize
 
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario, TcpFlows
+from sluicegate.scenario.network import Flows
 from sluicegate.stability.aqms import AqmModel, model_of
 from sluicegate.stability.model import FluidNetwork
 
@@ -26,7 +27,7 @@ def network_of(scenario: NetworkScenario, discipline: Discipline) -> FluidNetwor
             has no model or no equilibrium.
     """
     topology = scenario.topology
-    if not isinstance(topology, Dumbbell):
+    if topology.kind != "dumbbell":
         raise SluiceError(
             f"topology.kind = {topology.kind!r} must be 'dumbbell': the model has one bottleneck"
         )
@@ -74,9 +75,9 @@ def _wait_s(model: AqmModel, network: Callable[[float], FluidNetwork], empty_s: 
     return excess(0.0)
 
 
-def _checked(group: object, place: int) -> TcpFlows:
+def _checked(group: Flows, place: int) -> TcpFlows:
     where = f"flows[{place}]"
-    if not isinstance(group, TcpFlows) or group.packets is not None or group.stop_s is not None:
+    if group.kind != "tcp" or group.packets is not None or group.stop_s is not None:
         raise SluiceError(
             f"{where} must be TCP flows without end (kind = 'tcp'): the model has no other"
         )

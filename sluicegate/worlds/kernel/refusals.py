@@ -76,7 +76,7 @@ def _of_links(scenario: NetworkScenario, where: str, ours: bool) -> Iterator[str
                     )
             continue
         if why := refused(scenario, name):
-            yield f'links."{name}".rate: {why}'
+            yield f'links."{name}".rate{why}'
     for side, name in LINKS.items():
         shaped = ours and name in links(scenario)
         is_there = isinstance(scenario.topology, Dumbbell)

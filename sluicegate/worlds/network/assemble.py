@@ -25,9 +25,9 @@ from sluicegate.measures import BETWEEN, FLOWS, QUEUE, WIRES, Definition
 from sluicegate.measures.flows import COMPLETIONS, OF_DATAGRAMS, OF_TCP
 from sluicegate.measures.responsiveness import DRAFT, RPM
 from sluicegate.record import FloatArray
-from sluicegate.scenario import NetworkScenario, Sizes, WebFlows
-from sluicegate.scenario import TcpFlows as LongFlows
+from sluicegate.scenario import NetworkScenario, Sizes
 from sluicegate.scenario.bands import band_names
+from sluicegate.scenario.network import Flows
 from sluicegate.worlds.network import bands, classes
 from sluicegate.worlds.network.frames import flow_frame, flow_series_frame, port_series_frame
 from sluicegate.worlds.network.record import (
@@ -195,15 +195,15 @@ class _Counted:
 def _probes_and_load(scenario: NetworkScenario) -> tuple[list[str], list[str]]:
     """The classes of which RPM is made: exchanges of one packet, and TCP flows without an end."""
 
-    def is_probe(flows: object) -> bool:
-        return isinstance(flows, WebFlows) and flows.objects == _ONE_PACKET
+    def is_probe(flows: Flows) -> bool:
+        return flows.kind == "web" and flows.objects == _ONE_PACKET
 
-    def is_load(flows: object) -> bool:
-        return isinstance(flows, LongFlows) and flows.packets is None and flows.stop_s is None
+    def is_load(flows: Flows) -> bool:
+        return flows.kind == "tcp" and flows.packets is None and flows.stop_s is None
 
     of_groups = list(zip(scenario.classes(), scenario.flows, strict=False))
 
-    def all_are(kind: Callable[[object], bool]) -> list[str]:
+    def all_are(kind: Callable[[Flows], bool]) -> list[str]:
         others = {name for name, flows in of_groups if not kind(flows)}
         return [name for name in dict.fromkeys(name for name, _ in of_groups) if name not in others]
 

@@ -81,11 +81,12 @@ def rates(scenario: NetworkScenario, link: str = LINK) -> Rates | None:
 
 
 def refused(scenario: NetworkScenario, link: str) -> str:
-    """Why no real link can have the rate that a link has; empty if it can."""
+    """What is wrong with the kind of a link's rate; empty if a real link can have it."""
     own = scenario.links.get(link)
     if own is None or own.rate is None or rates(scenario, link) is not None:
         return ""
     return (
-        f"it must be steps, a ramp, or a table in a file ({_HEADER}): a qdisc sends at a rate, and "
-        "at no opportunities or grants of another (the worlds network and gate do)"
+        f".kind = {own.rate.kind} must be steps, ramp, or file with a table ({_HEADER}): a qdisc "
+        "sends at a rate, and at no opportunities or grants of another (the worlds network and "
+        "gate do)"
     )
