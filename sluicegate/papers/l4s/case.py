@@ -54,11 +54,13 @@ class Case:
     """A case of a set.
 
     Attributes:
+        group: The set, of which agreement is counted.
         name: As in the table.
         scenario: With one discipline.
         figures: What was measured.
     """
 
+    group: str
     name: str
     scenario: NetworkScenario
     figures: Sequence[Figure]

@@ -52,6 +52,7 @@ def _bursty(row: Mapping[str, str]) -> Case:
     name, step = text(row, "qdisc"), text(row, "step_thresh")
     discipline = dualpi2(step=_STEPS_S[step]) if step in _STEPS_S else _QDISCS[name]
     return Case(
+        "bursty link",
         f"bursty link: {text(row, 'cc')}, {name} ({step}), {mbit:g} Mbit/s, {1e3 * rtt_s:g} ms",
         scenario(
             [tcp("own", _CONTROLS[text(row, "cc")], ecn=True, offload=False)],
@@ -84,6 +85,7 @@ def _skype(row: Mapping[str, str]) -> Case:
     }
     own = tcp("own", _CONTROLS[control], ecn=True, offload=False, source="client0", sink="server0")
     return Case(
+        "Skype",
         f"Skype: {control}, {text(row, 'qdisc')}, Skype {call}",
         scenario(
             [own] if call == "no" else [own, skype],

@@ -82,6 +82,7 @@ def _case(row: Mapping[str, str], discipline: Discipline, limit: int) -> Case:
     marked = "" if ecn[1] else ", the second without ECN"
     link = f"{text(row, 'scenario')}: {text(row, 'qdisc')}, {text(row, 'rate_mbit')} Mbit/s"
     return Case(
+        text(row, "scenario"),
         f"{link}, {pair}{marked}",
         scenario(
             flows,

@@ -54,6 +54,7 @@ def iccrg(folder: Path) -> Iterator[Case]:
             ),
         ]
         yield Case(
+            "IETF 109",
             f"IETF 109: {text(row, 'cc')}, {mbit:g} Mbit/s, {1e3 * rtt_s:g} ms",
             scenario(
                 flows,
@@ -117,6 +118,7 @@ def rerun(folder: Path) -> Iterator[Case]:
             figure(row, "Prague, round trip, ms", "rtt2_mean_ms", round_trip("prague", rtt_s)),
         ]
         yield Case(
+            "re-run",
             f"re-run: {found[1].strip('_')}, {found[2]} ms",
             scenario(
                 flows,
@@ -176,6 +178,7 @@ def overload(folder: Path) -> Iterator[Case]:
             ),
         ]
         yield Case(
+            "overload",
             f"overload: {' + '.join(loads)}, {each_mbit:g} Mbit/s each, "
             f"protection {100 * share:.3g} %",
             scenario(

@@ -113,6 +113,7 @@ def _case(
     ]
     count = f"{counts[0]} and {counts[1]}"
     return Case(
+        "L4S-PAM2025",
         f"{aqm}, {buffer:g} BDP, {count}, {own or control}",
         _scenario(
             [each | {"count": n} for each, n in zip(flows, counts, strict=True)], aqm, buffer, row

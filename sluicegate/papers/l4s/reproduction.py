@@ -91,11 +91,15 @@ def reproduce(
     world = Network()
     cost = sum(world.cost(case.scenario) for case in cases)
     campaign = Campaign("l4s", cost, threads=threads, watch=watch, fresh=fresh)
-    rows = [row for case in cases for row in _rows(case, campaign.run(case.scenario, world))]
+    of_cases = [
+        (case.group, row)
+        for case in cases
+        for row in _rows(case, campaign.run(case.scenario, world))
+    ]
     return Reproduction(
         paper=_PAPER,
-        rows=rows,
-        findings=[_agreement(rows)],
+        rows=[row for _, row in of_cases],
+        findings=[_agreement(of_cases)],
         choices=_CHOICES,
         plots=[],
         units={},
@@ -117,12 +121,11 @@ def _rows(case: Case, record: NetworkRecord) -> Iterator[Row]:
         )
 
 
-def _agreement(rows: Sequence[Row]) -> str:
+def _agreement(of_cases: Sequence[tuple[str, Row]]) -> str:
     by_set: Counter[str] = Counter()
     agree: Counter[str] = Counter()
-    for row in rows:
-        name = row.row.split(":")[0] if ":" in row.row else "L4S-PAM2025"
-        by_set[name] += 1
-        agree[name] += row.verdict == "agrees"
+    for group, row in of_cases:
+        by_set[group] += 1
+        agree[group] += row.verdict == "agrees"
     told = ", ".join(f"{name} {agree[name]} of {count}" for name, count in by_set.items())
     return f"Figures that agree: {told}; in all {agree.total()} of {by_set.total()}."
