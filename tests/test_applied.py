@@ -10,8 +10,8 @@ import sluicegate as sg
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.testbed.applications import applications
-from sluicegate.testbed.check import missing, needs
-from sluicegate.testbed.job import ARRIVED, SUPPLIED, Drawn
+from sluicegate.testbed.check import ipv6_need, missing, needs
+from sluicegate.testbed.job import ARRIVED, FRAME, LEARNT, SENT, SHOWN, SUPPLIED, Drawn
 from sluicegate.worlds.gate import measure
 from sluicegate.worlds.real.alone import alone
 from sluicegate.worlds.real.applied import felt
@@ -37,6 +37,7 @@ VIDEO = {
     "buffer_s": 1.5,
     "tcp": TCP,
 }
+CALL = {"kind": "call", "label": "call", "max_rate_bps": 2e6, "ecn": True, "ect1": True}
 LIMITED = {"kind": "tcp", "label": "limited", "rate_bps": 1e6, "route": "reverse", "tcp": TCP}
 
 
@@ -89,13 +90,20 @@ def played(drawn, given, packet_ns):
     return np.array(events), pages
 
 
+def of_host(events=(), calls=()):
+    """The outcome of a host, as far as it is of applications."""
+    return SimpleNamespace(
+        sent=SimpleNamespace(events=np.array(events, dtype=np.int64).reshape(-1, 3)),
+        calls=np.array(calls, dtype=np.int64).reshape(-1, 7),
+    )
+
+
 def test_what_hosts_note_gives_the_pages_that_their_users_saw():
     given = scenario(WEB)
     drawn = Drawn(alone(given, Discipline(aqm="drop_tail")), 2)
     events, pages = played(drawn, given, 3 * MS)
     assert len(pages) > 10
-    host = SimpleNamespace(sent=SimpleNamespace(events=events))
-    other = SimpleNamespace(sent=SimpleNamespace(events=np.empty((0, 3), dtype=np.int64)))
+    host, other = of_host(events), of_host()
     cuts = [1000 * MS, 5000 * MS]
     (first,), (second,) = felt(drawn, SimpleNamespace(hosts=[other, host]), cuts)
     for counts, since_ns, until_ns in ((first, 0, cuts[0]), (second, *cuts)):
@@ -120,12 +128,98 @@ def test_a_class_with_other_flows_has_no_completions_that_are_not_all():
     given = scenario(WEB, {"kind": "tcp", "label": "web", "packets": 5, "tcp": TCP})
     drawn = Drawn(alone(given, Discipline(aqm="drop_tail")), 0)
     events, _ = played(Drawn(drawn.scenario, 0), scenario(WEB), 3 * MS)
-    host = SimpleNamespace(sent=SimpleNamespace(events=events))
+    host = of_host(events)
     ((counts,),) = felt(drawn, SimpleNamespace(hosts=[host]), [5000 * MS])
     assert sum(counts.pages.bins) > 10
     assert all(sum(each.times.bins) == each.unfinished == 0 for each in counts.completions)
     with pytest.raises(SluiceError, match="flow 6 has no application"):
         applications(drawn).supply(6, 0)
+
+
+def test_frames_are_counted_from_what_both_ends_of_a_call_note():
+    """A path of 10 ms that loses the video's third packet; feedback takes 10 ms, too."""
+    given = scenario(CALL, duration_s=2.0)
+    drawn = Drawn(alone(given, Discipline(aqm="drop_tail")), 0)
+    sender, receiver = applications(drawn), applications(drawn)
+    (call,) = sg._engine.offered_traffic(given.handle, given.disciplines[0].handle, 0).calls
+    assert call.traffic_classes[0] & 3 == 1
+    there, here, due = [], [], [(call.start_ns, 0, "frame", ())]
+    made, whole = [], {}
+    while due and (now_ns := due[0][0]) < 2000 * MS:
+        _, _, what, given_by = heapq.heappop(due)
+        if what == "frame":
+            there.append((now_ns, 0, FRAME, 0, 0, 0, 0))
+            next_ns = sender.make_frame(0, now_ns)
+            heapq.heappush(due, (next_ns, len(there), "frame", ()))
+            made.append(now_ns)
+        elif what == "video":
+            seq, is_last = given_by
+            here.append((now_ns, 0, SHOWN, seq, 0, 0, 0))
+            report = receiver.take_video(0, now_ns, seq, False, is_last)
+            if is_last:
+                whole[seq] = now_ns
+            if report:
+                heapq.heappush(due, (now_ns + 10 * MS, seq, "report", report))
+            continue
+        elif what == "report":
+            there.append((now_ns, 0, LEARNT, *given_by))
+            sender.learn(0, now_ns, given_by)
+        units, next_ns = sender.send_video(0, now_ns)
+        if units:
+            there.append((now_ns, 0, SENT, len(units), 0, 0, 0))
+        for seq, size, is_last in units:
+            assert 40 <= size <= 1200
+            if seq != 2:
+                heapq.heappush(due, (now_ns + 10 * MS, seq, "video", (seq, is_last)))
+        if next_ns is not None:
+            heapq.heappush(due, (max(next_ns, now_ns + 1), -1, "release", ()))
+    cuts = [1000 * MS, 2000 * MS]
+    hosts = SimpleNamespace(hosts=[of_host(calls=here), of_host(calls=there)])
+    (first,), (second,) = felt(drawn, hosts, cuts)
+    frames = sum(first.frames.bins) + sum(second.frames.bins)
+    # all frames but one came, and the last may be on its way
+    assert len(made) == 61
+    assert len(whole) - 1 <= frames <= len(whole) <= len(made)
+    # from when they are made: the path, and the pace
+    assert first.frames.sum + second.frames.sum > 10 * MS * frames
+    assert second.played + second.stalled > 900 * MS
+    with pytest.raises(SluiceError, match="there is no call 1"):
+        sender.make_frame(1, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(LACKING), reason=f"no gate here: {LACKING}")
+@pytest.mark.parametrize("ipv6", [False, True], ids=["IPv4", "IPv6"])
+def test_calls_adapt_to_the_link_as_in_the_network_world(ipv6):
+    if ipv6 and (lacking := missing([ipv6_need()])):
+        pytest.skip(lacking)
+    step = {"kind": "steps", "steps": [{"time_s": 0.0, "rate_bps": 1e6}]}
+    back = {**CALL, "label": "back", "route": "reverse", "max_rate_bps": 0.5e6}
+    given = scenario(
+        CALL,
+        back,
+        warm_up_s=3.0,
+        duration_s=8.0,
+        links={"left -> right": {"rate": step}},
+        disciplines=[{"aqm": "step", "ecn": True}],
+    )
+    ours = sg.network.simulate(given)
+    for _ in range(3):
+        found = measure(given, given.disciplines[0], ipv6=ipv6)
+        if found.lateness["max_s"].max() < 0.05:
+            break
+    stalled = found.lateness["max_s"].max()
+    # the call would send 2 Mbit/s, and the link carries half of it: marks and feedback come through
+    assert found["call.quality"].value < 1.1e6
+    for name in ("call.quality", "back.quality"):
+        assert found[name].value == pytest.approx(ours[name].value, rel=0.2 + stalled), name
+    for name in ("call.frame_p50", "back.frame_p50"):
+        least_s = 0.05
+        assert least_s < found[name].value < ours[name].value + 0.03 + stalled, name
+    assert found["back.stall_ratio"].value <= stalled
+    assert found["mark_ratio"].value > 0
+    for one, other in zip(found.flows["packets"], ours.flows["packets"], strict=True):
+        assert one == pytest.approx(other, rel=0.2 + stalled)
 
 
 @pytest.mark.slow

@@ -411,7 +411,6 @@ REFUSED = [
         scenario(TCP, topology={**TWO_DELAYS, "two_way": True}),
         "topology.client_delays_s: 2 delays must be one where there are two_way = true",
     ),
-    (scenario(POISSON, {"kind": "call"}), "flows.1.kind = call must be another"),
     (scenario({**TCP, "tcp": {"packet_bytes": 100}}), "flows.0.tcp.packet_bytes = 100 must lie"),
     (scenario({**POISSON, "packet_bytes": 20}), "flows.0.packet_bytes = 20 must be at least 28"),
     (scenario({**TCP, "count": 6000}), "flows.0.count = 6000 must be at most 5000"),

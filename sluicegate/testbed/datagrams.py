@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sluicegate.testbed.job import (
     DATAGRAM_PORT,
     FIRST_PORT,
+    SHOWN,
     TRAFFIC_CLASS,
     HostJob,
     across,
@@ -73,6 +74,7 @@ class Receiver:
         self._sample_ns = job.sample_ns
         self.flows = np.zeros(job.arriving_datagrams, dtype=np.int64)
         self.sampled = np.zeros(-(-job.duration_ns // job.sample_ns), dtype=np.int64)
+        self._calls = {call.number: call.place for call in job.arriving_calls}
         self._start_ns = 0
         self._room = bytearray(1 << 16)
         self._socket = _socket(job.ipv6)
@@ -89,6 +91,13 @@ class Receiver:
     def begin(self, start_ns: int) -> None:
         """From here on times count."""
         self._start_ns = start_ns
+
+    def add(self, of_calls: NDArray[np.int64]) -> None:
+        """Count the video of calls, which comes to another socket: see `HostOutcome.calls`."""
+        for time_ns, number, what, *_ in of_calls.tolist():
+            if what == SHOWN and time_ns // self._sample_ns < len(self.sampled):
+                self.flows[self._calls[number]] += 1
+                self.sampled[time_ns // self._sample_ns] += 1
 
     def _take(self) -> None:
         sample = (time.monotonic_ns() - self._start_ns) // self._sample_ns

@@ -17,6 +17,7 @@ import numpy as np
 
 from sluicegate.errors import SluiceError
 from sluicegate.testbed import datagrams
+from sluicegate.testbed.calls import Calls
 from sluicegate.testbed.job import HostJob, HostOutcome, Received, Sent
 from sluicegate.testbed.links import take_addresses
 from sluicegate.testbed.loop import Loop
@@ -54,9 +55,12 @@ def main(bed: Connection) -> None:
     loop = Loop()
     senders, receivers = Senders(loop, job), Receivers(loop, job)
     receiver = datagrams.Receiver(loop, job)
+    calls = _calls(job)
     wire = WireLooks(loop, job.sample_ns, job.duration_ns) if job.wire else None
     bed.send(READY)
     start_ns: int = bed.recv()
+    if calls:
+        calls.send(start_ns)
     late, process = _sender_of_datagrams(job, start_ns)
     for part in (senders, receivers, receiver):
         part.begin(start_ns)
@@ -64,6 +68,8 @@ def main(bed: Connection) -> None:
         wire.begin(start_ns)
     loop.run(start_ns + job.duration_ns)
     senders.sample(job.duration_ns)
+    of_calls = calls.recv() if calls else np.empty((0, 7), dtype=np.int64)
+    receiver.add(of_calls)
     sent = Sent(
         streams=senders.outcomes(),
         info=senders.info(),
@@ -79,10 +85,31 @@ def main(bed: Connection) -> None:
         overruns=receiver.overruns(),
         wire=wire.rows() if wire else np.empty((0, 3), dtype=np.int64),
     )
-    bed.send(HostOutcome(sent, received))
+    bed.send(HostOutcome(sent, received, of_calls))
     # connections stay open until the other side has ended, too: then the bed closes the pipe
     with contextlib.suppress(EOFError):
         bed.recv()
+
+
+def _calls(job: HostJob) -> Connection | None:
+    """A process of the calls' own, which is ready; None if there are none.
+
+    It is told when the run starts, and tells in the end what happened.
+    """
+    if not (job.calls or job.arriving_calls):
+        return None
+    ours, its = multiprocessing.Pipe()
+
+    def work() -> None:
+        ends = Calls(job)
+        its.send(READY)
+        its.send(ends.run(its.recv()))
+
+    multiprocessing.get_context("fork").Process(target=work, daemon=True).start()
+    # if it fails, this is what is heard
+    its.close()
+    ours.recv()
+    return ours
 
 
 def _sender_of_datagrams(

@@ -26,6 +26,9 @@ DATAGRAM_PORT = 1001
 # port of flows whose receiver needs their congestion control, too: with another one it refuses a
 # SYN that is marked as capable of ECN, as theirs is (Linux, tcp_input.c: tcp_ecn_create_request)
 DCTCP_PORT = 1002
+# video calls: the port that video is sent to, and, of the first flow, that which it comes from
+CALL_PORT = 1003
+FIRST_CALL_PORT = 10000
 # what a socket's packets carry inside their host (SO_MARK) if they are to leave it with ECT(1)
 ECT1_MARK = 1
 # where the DSCP and the ECN codepoint go, by whether the packet is of IPv6
@@ -38,6 +41,8 @@ _IP_HEADER = {False: 20, True: 40}
 END = b"\1"
 # what happens to a flow that transfers objects: one is there, or the next one is sent
 ARRIVED, SUPPLIED = 0, 1
+# what happens to a call: a frame is made, packets leave, one arrives, feedback arrives
+FRAME, SENT, SHOWN, LEARNT = range(4)
 
 
 def across(side: Side) -> Side:
@@ -138,6 +143,29 @@ class Datagrams:
 
 
 @dataclass(frozen=True)
+class CallEnds:
+    """A video call in one direction.
+
+    Attributes:
+        number: Among the calls of the scenario.
+        place: Among the UDP flows of the sender's side.
+        source: Host of its sender.
+        sink: Host of its receiver.
+        start_ns: When it makes its first frame, since the start of the run; None: never.
+        traffic_class: DSCP and ECN codepoint of the video.
+        feedback_class: Those of the feedback.
+    """
+
+    number: int
+    place: int
+    source: int
+    sink: int
+    start_ns: int | None
+    traffic_class: int
+    feedback_class: int
+
+
+@dataclass(frozen=True)
 class Wire:
     """What happens to packets before a side takes them, behind the link that leads there.
 
@@ -175,6 +203,8 @@ class HostJob:
         qdiscs: Lines for `tc` in the side's namespace; its link is `eth0`.
         wire: What happens to packets on their way to it; None: nothing.
         arriving_answered: Which of the arriving TCP flows bring objects, each of which it answers.
+        calls: Video calls that it sends.
+        arriving_calls: Those that the other side sends it.
         drawn: The applications; None if there are none.
     """
 
@@ -194,6 +224,8 @@ class HostJob:
     qdiscs: Sequence[str] = ()
     wire: Wire | None = None
     arriving_answered: Sequence[int] = ()
+    calls: Sequence[CallEnds] = ()
+    arriving_calls: Sequence[CallEnds] = ()
     drawn: Drawn | None = None
 
 
@@ -347,10 +379,20 @@ class Received:
 
 @dataclass(frozen=True)
 class HostOutcome:
-    """What came of a side's job."""
+    """What came of a side's job.
+
+    Attributes:
+        sent: What its senders saw.
+        received: What arrived.
+        calls: What happened to the ends of calls, in the order of time, shape (E, 7): the time
+            since the start of the run, the call's number, what (`FRAME`, ...), and up to four
+            values: of `SENT` how many packets, of `SHOWN` the packet's number, of `LEARNT` the
+            report.
+    """
 
     sent: Sent
     received: Received
+    calls: NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ pub use completions::{BySize, Completions, SIZES};
 pub use error::NetworkError;
 pub use marker::{Marker, Meter};
 pub use observation::{GroupState, Observation, PortState};
-pub use offered::{Offered, OfferedDatagram, OfferedTcp, offered};
+pub use offered::{Offered, OfferedCall, OfferedDatagram, OfferedTcp, offered};
 pub use outside::Outside;
 pub use packet::{Kind, Packet, TrafficClass};
 pub use plan::Plan;
@@ -61,6 +61,7 @@ pub use session::Session;
 pub use sluice_aqm::NEVER;
 pub use sluice_link::{Service, Step as RateStep};
 pub use sluice_queue::{LaneState, QueueState};
+pub use sluice_scream::Feedback;
 pub use sluice_wire::{Bursts, Loss, Policer, Tampering, WirePlan, WireTally};
 pub use sources::{
     ArrivalProcess, Call, Datagrams, Distribution, Extent, Felt, Group, LongTcp, Noise, Recording,

@@ -41,6 +41,17 @@ pub struct OfferedDatagram {
     pub ecn: Ecn,
 }
 
+/// A video call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OfferedCall {
+    /// Index of its flow among all datagram flows.
+    pub flow: u32,
+    /// When it makes its first frame; `None` if it makes none.
+    pub start_ns: Option<u64>,
+    /// Traffic classes of its video, and of the feedback.
+    pub traffic_classes: [u8; 2],
+}
+
 /// The offered traffic of one replication.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Offered {
@@ -48,8 +59,10 @@ pub struct Offered {
     pub tcp: Vec<OfferedTcp>,
     /// Index of the group of each datagram flow.
     pub datagram_groups: Vec<u32>,
-    /// All datagrams, in the order of their times.
+    /// All datagrams but those of calls, in the order of their times.
     pub datagrams: Vec<OfferedDatagram>,
+    /// All calls.
+    pub calls: Vec<OfferedCall>,
 }
 
 /// Draws the offered traffic of a replication of `plan`, from the random streams of the simulation.
@@ -70,7 +83,13 @@ pub fn offered(plan: &Plan, replication: u32, most: usize) -> Result<Offered, Ne
             supplied: ends.applications.supplies(flow as u32),
         }
     });
+    let calls = ends.calls.iter().map(|call| OfferedCall {
+        flow: call.flow,
+        start_ns: None,
+        traffic_classes: call.caller.traffic_classes(),
+    });
     let mut offered = Offered {
+        calls: calls.collect(),
         tcp: tcp.collect(),
         datagram_groups: ends.datagram_groups.clone(),
         datagrams: Vec::new(),
@@ -80,6 +99,7 @@ pub fn offered(plan: &Plan, replication: u32, most: usize) -> Result<Offered, Ne
         let now_ns = clock.ns(agenda.due());
         match agenda.pop() {
             Some(Task::Stop(flow)) => offered.tcp[flow as usize].stop_ns = now_ns,
+            Some(Task::Frame(number)) => offered.calls[number as usize].start_ns = Some(now_ns),
             Some(Task::Datagram(number)) => {
                 let sender = &mut ends.datagram_senders[number as usize];
                 let (datagram, next_ns) = sender.source.send(now_ns);

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use sluice_scream::{Feedback, Unit};
+
 use crate::{
     agenda::Agenda,
     endpoints::Endpoints,
@@ -10,7 +12,7 @@ use crate::{
     plan::Plan,
     reception::Reception,
     run::{ClassCounts, Counts, Period},
-    sources::{Source, Supply},
+    sources::{Caller, Source, Supply},
 };
 
 /// The applications of one replication. Times are of the run, ns.
@@ -31,7 +33,11 @@ impl Outside {
         let ends = Endpoints::new(plan, &routes, u64::from(replication), clock, &mut agenda)?;
         let mut shown = vec![true; ends.classes.count.unwrap_or(0)];
         for (class, group) in plan.classes.iter().zip(&plan.groups) {
-            shown[usize::from(*class)] &= matches!(group.source, Source::Web(_) | Source::Video(_));
+            let is_application = matches!(
+                group.source,
+                Source::Web(_) | Source::Video(_) | Source::Call(_)
+            );
+            shown[usize::from(*class)] &= is_application;
         }
         Ok(Self { ends, shown })
     }
@@ -60,6 +66,97 @@ impl Outside {
             true => Ok(self.ends.note_end(flow, now_ns)),
             false => Err(NetworkError(format!("flow {flow} has no application"))),
         }
+    }
+
+    /// Returns a call by its number.
+    ///
+    /// # Errors
+    /// If there is none.
+    fn call(&mut self, number: u32) -> Result<&mut Caller, NetworkError> {
+        match self.ends.calls.get_mut(number as usize) {
+            Some(call) => Ok(&mut call.caller),
+            None => Err(NetworkError(format!("there is no call {number}"))),
+        }
+    }
+
+    /// The sender of a call makes a frame. Returns when it makes the next; `None` if this was the last.
+    ///
+    /// # Errors
+    /// If there is no such call; so for all that follow.
+    pub fn make_frame(&mut self, call: u32, now_ns: u64) -> Result<Option<u64>, NetworkError> {
+        Ok(self.call(call)?.make(now_ns))
+    }
+
+    /// Returns the packets of a call that leave now, each with whether it is the last of its frame;
+    /// and when the next one may.
+    ///
+    /// # Errors
+    /// See `make_frame`.
+    #[expect(clippy::type_complexity)]
+    pub fn send_video(
+        &mut self,
+        call: u32,
+        now_ns: u64,
+    ) -> Result<(Vec<(Unit, bool)>, Option<u64>), NetworkError> {
+        let caller = self.call(call)?;
+        let mut units = Vec::new();
+        while let Some(unit) = caller.sender.send(now_ns) {
+            units.push((unit, caller.ends(unit.seq)));
+        }
+        Ok((units, caller.sender.release_ns()))
+    }
+
+    /// The receiver of a call takes a packet. Returns feedback if it is due.
+    ///
+    /// # Errors
+    /// See `make_frame`.
+    pub fn take_video(
+        &mut self,
+        call: u32,
+        now_ns: u64,
+        (seq, marked, ends): (u32, bool, bool),
+    ) -> Result<Option<Feedback>, NetworkError> {
+        let receiver = &mut self.call(call)?.receiver;
+        Ok(receiver.on_packet(now_ns, seq, marked, ends))
+    }
+
+    /// Returns feedback of the receiver of a call if it is due by time alone, and when it will be.
+    ///
+    /// # Errors
+    /// See `make_frame`.
+    pub fn answer(
+        &mut self,
+        call: u32,
+        now_ns: u64,
+    ) -> Result<(Option<Feedback>, Option<u64>), NetworkError> {
+        let receiver = &mut self.call(call)?.receiver;
+        let feedback = receiver.on_timer(now_ns);
+        Ok((feedback, receiver.deadline_ns()))
+    }
+
+    /// The sender of a call takes feedback.
+    ///
+    /// # Errors
+    /// See `make_frame`.
+    pub fn learn(
+        &mut self,
+        call: u32,
+        now_ns: u64,
+        feedback: &Feedback,
+    ) -> Result<(), NetworkError> {
+        self.call(call)?.sender.on_feedback(now_ns, feedback);
+        Ok(())
+    }
+
+    /// Counts a packet of a call that arrived, where both ends are known: after the run.
+    ///
+    /// # Errors
+    /// See `make_frame`.
+    pub fn show(&mut self, call: u32, now_ns: u64, seq: u32) -> Result<(), NetworkError> {
+        if let Some(frame_ns) = self.call(call)?.arrived(now_ns, seq).frame_ns {
+            self.ends.note_frame_of(call as usize, frame_ns);
+        }
+        Ok(())
     }
 
     /// Returns what was counted of the applications of each class since the last call, and nothing of

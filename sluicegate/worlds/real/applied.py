@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from sluicegate._engine import ClassCounts
+import numpy as np
+
+from sluicegate._engine import Applications, ClassCounts
 from sluicegate.testbed.applications import applications
-from sluicegate.testbed.job import SUPPLIED, Drawn, Outcome
+from sluicegate.testbed.job import FRAME, SENT, SHOWN, SUPPLIED, Drawn, Outcome
 
 
 def felt(drawn: Drawn | None, outcome: Outcome, cuts_ns: Sequence[int]) -> list[list[ClassCounts]]:
@@ -24,7 +26,10 @@ def felt(drawn: Drawn | None, outcome: Outcome, cuts_ns: Sequence[int]) -> list[
     if drawn is None:
         return [[] for _ in cuts_ns]
     told = applications(drawn)
-    # each application is on one side
+    calls = np.concatenate([host.calls for host in outcome.hosts])
+    calls = calls[np.argsort(calls[:, 0], kind="stable")]
+    start = 0
+    # each application over TCP is on one side
     left = [deque(host.sent.events.tolist()) for host in outcome.hosts]
     found = []
     for cut_ns in cuts_ns:
@@ -35,5 +40,22 @@ def felt(drawn: Drawn | None, outcome: Outcome, cuts_ns: Sequence[int]) -> list[
                     told.supply(flow, time_ns)
                 else:
                     told.arrived(flow, time_ns)
+        end = int(np.searchsorted(calls[:, 0], cut_ns))
+        for row in calls[start:end].tolist():
+            _tell(told, *row)
+        start = end
         found.append(told.take(cut_ns, cut_ns == cuts_ns[-1]))
     return found
+
+
+def _tell(told: Applications, time_ns: int, call: int, what: int, *values: int) -> None:
+    """What happened to a call."""
+    if what == FRAME:
+        told.make_frame(call, time_ns)
+    elif what == SENT:
+        told.send_video(call, time_ns)
+    elif what == SHOWN:
+        told.show(call, time_ns, values[0])
+    else:
+        highest, arrived_ns, received, marked = values
+        told.learn(call, time_ns, (highest, arrived_ns, received, marked))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sluicegate._engine import ClassCounts
 from sluicegate.scenario import NetworkScenario
-from sluicegate.testbed.job import SIDES, HostOutcome, Outcome, Side
+from sluicegate.testbed.job import SENT, SIDES, HostOutcome, Outcome, Side
 from sluicegate.testbed.tcp_info import COLUMNS, UNKNOWN
 from sluicegate.worlds.real.applied import felt
 from sluicegate.worlds.real.outcome import (
@@ -194,13 +194,22 @@ class Flows:
             acknowledged=round(float(self._acknowledged()[first:last].sum())),
             retransmissions=grown("retransmissions"),
             timeouts=grown("timeouts"),
-            datagrams_sent=int(sum(end - start for start, end in sent)),
+            datagrams_sent=int(
+                sum(end - start for start, end in sent)
+                + self._video(since_ns, until_ns)[:, 3].sum()
+            ),
             datagrams_received=int(
                 sum(each.sampled_datagrams[first:last].sum() for each in received)
             ),
             wires=wires,
             classes=classes,
         )
+
+    def _video(self, since_ns: int, until_ns: int) -> NDArray[np.int64]:
+        """When packets of calls left between two times: rows of `HostOutcome.calls`."""
+        rows = np.concatenate([host.calls for host in self._hosts.values()])
+        within = (rows[:, 0] >= since_ns) & (rows[:, 0] < until_ns)
+        return np.asarray(rows[within & (rows[:, 2] == SENT)])
 
     def _acknowledged(self) -> NDArray[np.float64]:
         """Data packets of all TCP flows that arrived in sequence, by samples."""
@@ -243,9 +252,14 @@ class Flows:
             for side, k in self._plan.datagrams
         ]
         sent = [
-            np.count_nonzero(self._plan.job.hosts[SIDES.index(side)].datagrams.flow == k)
+            int(np.count_nonzero(self._plan.job.hosts[SIDES.index(side)].datagrams.flow == k))
             for side, k in self._plan.datagrams
         ]
+        video = self._video(0, self._plan.job.hosts[0].duration_ns)
+        for side, host in zip(SIDES, self._plan.job.hosts, strict=True):
+            for call in host.calls:
+                flow = self._plan.datagrams.index((side, call.place))
+                sent[flow] = int(video[video[:, 1] == call.number, 3].sum())
         starts = [np.nan if start is None else start for start in self._plan.starts_s]
         return DatagramFlows(
             group=np.array(self._plan.datagram_groups, dtype=np.uint32),

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from sluicegate import _engine
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
+from sluicegate.scenario import CallFlows, Discipline, Dumbbell, NetworkScenario
 from sluicegate.testbed.job import (
     SIDES,
+    CallEnds,
     Datagrams,
     Drawn,
     HostJob,
@@ -119,6 +120,7 @@ def plan(
             )
         )
     datagrams, datagram_places = _datagrams(scenario, offered, groups, udp_headers(ipv6))
+    calls = _calls(offered, groups, datagram_places)
     return Plan(
         job=Job(
             hosts=_hosts(
@@ -128,6 +130,7 @@ def plan(
                 congestion_control,
                 ipv6,
                 _drawn(scenario, offered, replication),
+                calls,
             ),
             router=router,
         ),
@@ -141,7 +144,7 @@ def plan(
 
 def _drawn(scenario: NetworkScenario, offered: _engine.Offered, replication: int) -> Drawn | None:
     """From what the hosts draw the applications; None if there are none."""
-    if all(flow.supplied == "at_once" for flow in offered.tcp):
+    if not offered.calls and all(flow.supplied == "at_once" for flow in offered.tcp):
         return None
     # they draw the same whatever the links do
     plain = scenario.replace(links={})
@@ -160,7 +163,23 @@ def _groups(scenario: NetworkScenario) -> list[_Group]:
 def _first_times_s(offered: _engine.Offered) -> list[float | None]:
     flows, first = np.unique(offered.flow, return_index=True)
     times = dict(zip(flows.tolist(), (offered.time_ns[first] / _NS_PER_S).tolist(), strict=True))
+    times |= {
+        call.flow: call.start_ns / _NS_PER_S for call in offered.calls if call.start_ns is not None
+    }
     return [times.get(flow) for flow in range(len(offered.datagram_groups))]
+
+
+def _calls(
+    offered: _engine.Offered, groups: Sequence[_Group], places: Sequence[Place]
+) -> dict[Side, list[CallEnds]]:
+    """The calls that each side sends."""
+    calls: dict[Side, list[CallEnds]] = {side: [] for side in SIDES}
+    for number, call in enumerate(offered.calls):
+        group = groups[offered.datagram_groups[call.flow]]
+        side, place = places[call.flow]
+        ends = group.source, group.sink
+        calls[side].append(CallEnds(number, place, *ends, call.start_ns, *call.traffic_classes))
+    return calls
 
 
 def _datagrams(
@@ -202,11 +221,13 @@ def _hosts(
     congestion_control: str | None,
     ipv6: bool,
     drawn: Drawn | None,
+    calls: dict[Side, list[CallEnds]],
 ) -> tuple[HostJob, HostJob]:
     topology = scenario.topology
     assert isinstance(topology, Dumbbell)
     sizes = [stream.packet_bytes for each in streams.values() for stream in each]
     sizes += [int(each.bytes.max()) for each in datagrams.values() if len(each.bytes)]
+    sizes += [each.packet_bytes for each in scenario.flows if isinstance(each, CallFlows)]
     # the same for all that need a setting of the host (`refusals`)
     ecn = max(of_hosts(scenario, congestion_control), default=0)
     if PRAGUE in controls(scenario, congestion_control):
@@ -223,7 +244,7 @@ def _hosts(
                 stream.congestion_control == "dctcp" for stream in streams[across(side)]
             ),
             arriving_datagrams=len(datagrams[across(side)].sources),
-            mtu=max(_USUAL_MTU, *sizes),
+            mtu=max([_USUAL_MTU, *sizes]),
             duration_ns=round(scenario.duration_s * _NS_PER_S),
             sample_ns=round(scenario.sample_s * _NS_PER_S),
             info_ns=round(INFO_S * _NS_PER_S),
@@ -234,6 +255,8 @@ def _hosts(
                 for place, stream in enumerate(streams[across(side)])
                 if stream.supplied == "objects"
             ],
+            calls=calls[side],
+            arriving_calls=calls[across(side)],
             drawn=drawn,
         )
 

@@ -126,7 +126,7 @@ def of_flows(
 
 def _of_application(flows: Flows) -> str:
     """The field by which a group of TCP flows has an application; empty if it has none."""
-    if flows.kind in ("web", "video"):
+    if flows.kind in ("web", "video", "call"):
         return f"kind = {flows.kind} must be another"
     if flows.kind == "tcp" and flows.rate_bps is not None:
         return f"rate_bps = {flows.rate_bps:g} must not be given"
@@ -160,9 +160,7 @@ def _of_group(
             ".ect1 = true must be false: real TCP has ECT(0); the worlds kernel and twin rewrite "
             "it, and the network world has senders with ECT(1)"
         )
-    if flows.kind == "call":
-        yield ".kind = call must be another: real senders here do not adapt the rate of datagrams"
-    elif flows.tcp is None:
+    if flows.tcp is None:
         if flows.packet_bytes is not None and flows.packet_bytes < (least := udp_headers(ipv6)):
             yield (
                 f".packet_bytes = {flows.packet_bytes} must be at least {least}: headers "

@@ -123,6 +123,13 @@ impl Caller {
         (next_ns < self.call.stop_ns).then_some(next_ns)
     }
 
+    /// Returns whether a packet is the last one of its frame.
+    pub fn ends(&self, seq: u32) -> bool {
+        let place = self.frames.partition_point(|frame| frame.end <= seq);
+        let frame = self.frames.get(place);
+        frame.is_some_and(|frame| seq + 1 == frame.end)
+    }
+
     /// Takes a packet.
     pub fn arrived(&mut self, now: u64, seq: u32) -> Arrival {
         // what still comes of frames whose feedback is settled is far too late to be shown

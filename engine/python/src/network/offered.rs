@@ -23,6 +23,18 @@ pub struct Offered {
     bytes: Column<u32>,
     /// Its ECN codepoint.
     ecn: Column<u8>,
+    calls: Vec<Py<OfferedCall>>,
+}
+
+/// A video call.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct OfferedCall {
+    /// Index of its flow among all datagram flows.
+    flow: u32,
+    /// When it makes its first frame; None if it makes none.
+    start_ns: Option<u64>,
+    /// Those of its video, and of the feedback.
+    traffic_classes: (u8, u8),
 }
 
 /// A TCP flow.
@@ -65,10 +77,19 @@ pub fn offered_traffic(
         };
         Py::new(py, flow)
     });
+    let calls = found.calls.iter().map(|call| {
+        let call = OfferedCall {
+            flow: call.flow,
+            start_ns: call.start_ns,
+            traffic_classes: call.traffic_classes.into(),
+        };
+        Py::new(py, call)
+    });
     let sent = &found.datagrams;
     let small = |value: fn(&OfferedDatagram) -> u32| column(py, sent.iter().map(value));
     Ok(Offered {
         tcp: tcp.collect::<PyResult<_>>()?,
+        calls: calls.collect::<PyResult<_>>()?,
         time_ns: column(py, sent.iter().map(|datagram| datagram.time_ns)),
         flow: small(|datagram| datagram.flow),
         bytes: small(|datagram| u32::from(datagram.bytes)),
@@ -80,5 +101,6 @@ pub fn offered_traffic(
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Offered>()?;
     module.add_class::<OfferedTcp>()?;
+    module.add_class::<OfferedCall>()?;
     module.add_function(wrap_pyfunction!(offered_traffic, module)?)
 }

@@ -3,10 +3,21 @@
 use std::sync::Mutex;
 
 use pyo3::prelude::*;
-use sluice_network::{Outside, Plan};
+use sluice_network::{Feedback, NetworkError, Outside, Plan};
 
 use super::classes::ClassCounts;
 use crate::scenario::{PyDiscipline, PyScenario, refused};
+
+/// A packet of a call: its number, its size, and whether it is the last one of its frame.
+type Video = (u32, u16, bool);
+
+/// Feedback of a call: the highest number that arrived, when, and which of those before it arrived and
+/// were marked, a bit for each.
+type Report = (u32, u64, u32, u32);
+
+fn report(of: Feedback) -> Report {
+    (of.highest, of.arrived_ns, of.received, of.marked)
+}
 
 /// The applications of one replication: the users and players of the network world, told what happens
 /// to real packets. Times are of the run, ns.
@@ -22,6 +33,11 @@ impl Applications {
             .unwrap_or_else(|poisoned| poisoned.into_inner());
         act(&mut held)
     }
+
+    /// Likewise, where that may be refused.
+    fn attempt<T>(&self, act: impl FnOnce(&mut Outside) -> Result<T, NetworkError>) -> PyResult<T> {
+        self.with(act).map_err(refused)
+    }
 }
 
 #[pymethods]
@@ -36,18 +52,64 @@ impl Applications {
     /// A TCP flow's application gives it packets. Returns how many, and when it gives the next
     /// whatever becomes of them; None if that decides.
     fn supply(&self, flow: u32, now_ns: u64) -> PyResult<(u32, Option<u64>)> {
-        let supply = self.with(|held| held.supply(flow, now_ns));
-        let supply = supply.map_err(refused)?;
+        let supply = self.attempt(|held| held.supply(flow, now_ns))?;
         Ok((supply.packets, supply.again_ns))
     }
 
     /// All that its application gave a TCP flow is there. Returns when which flows get packets: the
     /// time, the first flow, and that after the last; None if none does.
     fn arrived(&self, flow: u32, now_ns: u64) -> PyResult<Option<(u64, u32, u32)>> {
-        let next = self.with(|held| held.arrived(flow, now_ns));
-        Ok(next
-            .map_err(refused)?
-            .map(|(due_ns, flows)| (due_ns, flows.start, flows.end)))
+        let next = self.attempt(|held| held.arrived(flow, now_ns))?;
+        Ok(next.map(|(due_ns, flows)| (due_ns, flows.start, flows.end)))
+    }
+
+    /// The sender of a call makes a frame. Returns when it makes the next; None if this was the last.
+    fn make_frame(&self, call: u32, now_ns: u64) -> PyResult<Option<u64>> {
+        self.attempt(|held| held.make_frame(call, now_ns))
+    }
+
+    /// The packets of a call that leave now, and when the next one may; None if none waits.
+    fn send_video(&self, call: u32, now_ns: u64) -> PyResult<(Vec<Video>, Option<u64>)> {
+        let (units, next_ns) = self.attempt(|held| held.send_video(call, now_ns))?;
+        let units = units.into_iter();
+        let units = units.map(|(unit, ends)| (unit.seq, unit.bytes, ends));
+        Ok((units.collect(), next_ns))
+    }
+
+    /// The receiver of a call takes a packet. Returns feedback if it is due.
+    fn take_video(
+        &self,
+        call: u32,
+        now_ns: u64,
+        seq: u32,
+        marked: bool,
+        ends: bool,
+    ) -> PyResult<Option<Report>> {
+        let feedback = self.attempt(|held| held.take_video(call, now_ns, (seq, marked, ends)))?;
+        Ok(feedback.map(report))
+    }
+
+    /// Feedback of a call that is due by time alone, and when it will be.
+    fn answer(&self, call: u32, now_ns: u64) -> PyResult<(Option<Report>, Option<u64>)> {
+        let (feedback, due_ns) = self.attempt(|held| held.answer(call, now_ns))?;
+        Ok((feedback.map(report), due_ns))
+    }
+
+    /// The sender of a call takes feedback.
+    fn learn(&self, call: u32, now_ns: u64, report: Report) -> PyResult<()> {
+        let (highest, arrived_ns, received, marked) = report;
+        let feedback = Feedback {
+            highest,
+            arrived_ns,
+            received,
+            marked,
+        };
+        self.attempt(|held| held.learn(call, now_ns, &feedback))
+    }
+
+    /// Counts a packet of a call that arrived, where both ends are known: after the run.
+    fn show(&self, call: u32, now_ns: u64, seq: u32) -> PyResult<()> {
+        self.attempt(|held| held.show(call, now_ns, seq))
     }
 
     /// What was counted of the applications of each class since the last call; with `last` also what

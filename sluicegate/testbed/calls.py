@@ -1,0 +1,208 @@
+"""Video calls: SCReAM over UDP, with feedback from the receiver.
+
+What leaves when, at which rate, and what feedback is due is decided by the network world's own code
+(`_engine.Applications`); it is told when real packets and feedback arrive. Both ends of a side's
+calls are in a process of their own, so that no connection makes them late.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import heapq
+import itertools
+import select
+import socket
+import struct
+import time
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sluicegate.testbed.applications import applications
+from sluicegate.testbed.job import (
+    CALL_PORT,
+    FIRST_CALL_PORT,
+    FRAME,
+    LEARNT,
+    SENT,
+    SHOWN,
+    TRAFFIC_CLASS,
+    CallEnds,
+    HostJob,
+    across,
+    address,
+    udp_headers,
+)
+
+_PR_SET_TIMERSLACK = 29
+_CE = 3
+# the number of a packet, and whether it is the last of its frame
+_VIDEO = struct.Struct("!IB")
+_REPORT = struct.Struct("!IQII")
+# IP, UDP, and RTCP with a report of two bytes for each of 32 packets (RFC 8888, section 3.1)
+_REPORT_BYTES = 20 + 8 + 20 + 2 * 32
+_COLUMNS = 7
+_ROOM_BYTES = 1 << 16
+
+Report = tuple[int, int, int, int]
+
+
+class Calls:
+    """Both ends of the calls of a side."""
+
+    def __init__(self, job: HostJob) -> None:
+        assert job.drawn is not None
+        self._job = job
+        self._engine = applications(job.drawn)
+        self._start_ns = 0
+        self._due: list[tuple[int, int, Callable[[], None]]] = []
+        self._order = itertools.count()
+        self._events: list[tuple[int, ...]] = []
+        self._room = memoryview(bytes(_ROOM_BYTES))
+        self._sending = {each.number: self._sender(each) for each in job.calls}
+        self._arriving = {each.place: each for each in job.arriving_calls}
+        # where the feedback of a call goes
+        self._back: dict[int, tuple[str, int]] = {}
+        # when the timers of both ends run out
+        self._sends_ns: dict[int, int] = {}
+        self._answers_ns: dict[int, int] = {}
+        self._takes: dict[socket.socket, Callable[[], None]] = {
+            each: partial(self._hear, number, each) for number, (each, _) in self._sending.items()
+        }
+        if job.arriving_calls:
+            self._listener = self._socket(("", CALL_PORT))
+            option = (
+                (socket.IPPROTO_IPV6, socket.IPV6_RECVTCLASS)
+                if job.ipv6
+                else (socket.IPPROTO_IP, socket.IP_RECVTOS)
+            )
+            self._listener.setsockopt(*option, 1)
+            self._takes[self._listener] = self._take
+
+    def run(self, start_ns: int) -> NDArray[np.int64]:
+        """Speak and listen until the end of the run; returns `HostOutcome.calls`."""
+        ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
+        self._start_ns = start_ns
+        for each in self._job.calls:
+            if each.start_ns is not None:
+                self._at(each.start_ns, partial(self._frame, each.number, each.start_ns))
+        while (now_ns := self._now()) < self._job.duration_ns:
+            while self._due and self._due[0][0] <= now_ns:
+                heapq.heappop(self._due)[2]()
+            next_ns = min([self._job.duration_ns, *(each[0] for each in self._due[:1])])
+            # in microseconds, where that of epoll counts milliseconds
+            wait_s = max(0, next_ns - self._now()) / 1e9
+            for heard in select.select(list(self._takes), (), (), wait_s)[0]:
+                self._takes[heard]()
+        return np.array(self._events, dtype=np.int64).reshape(-1, _COLUMNS)
+
+    def _now(self) -> int:
+        return time.monotonic_ns() - self._start_ns
+
+    def _at(self, due_ns: int, act: Callable[[], None]) -> None:
+        heapq.heappush(self._due, (due_ns, next(self._order), act))
+
+    def _note(self, now_ns: int, call: int, what: int, *values: int) -> None:
+        more = (0,) * (_COLUMNS - 3 - len(values))
+        self._events.append((now_ns, call, what, *values, *more))
+
+    def _sender(self, call: CallEnds) -> tuple[socket.socket, CallEnds]:
+        source = address(self._job.side, call.source, self._job.ipv6)
+        return self._socket((source, FIRST_CALL_PORT + call.place)), call
+
+    def _socket(self, bound: tuple[str, int]) -> socket.socket:
+        family = socket.AF_INET6 if self._job.ipv6 else socket.AF_INET
+        made = socket.socket(family, socket.SOCK_DGRAM)
+        made.bind(bound)
+        made.setblocking(False)
+        return made
+
+    def _send(
+        self, by: socket.socket, content: bytes, size: int, traffic_class: int, to: tuple[str, int]
+    ) -> None:
+        """Send an IP packet of so many bytes."""
+        ipv6 = self._job.ipv6
+        rest = max(0, size - udp_headers(ipv6) - len(content))
+        said = [(*TRAFFIC_CLASS[ipv6], struct.pack("=i", traffic_class))]
+        by.sendmsg([content, self._room[:rest]], said, 0, to)
+
+    def _frame(self, number: int, due_ns: int) -> None:
+        now_ns = self._now()
+        self._note(now_ns, number, FRAME)
+        next_ns = self._engine.make_frame(number, now_ns)
+        if next_ns is not None:
+            # what comes late does not delay the rest
+            due_ns += next_ns - now_ns
+            self._at(due_ns, partial(self._frame, number, due_ns))
+        self._speak(now_ns, number)
+
+    def _speak(self, now_ns: int, number: int) -> None:
+        """Send what may leave now."""
+        by, call = self._sending[number]
+        units, next_ns = self._engine.send_video(number, now_ns)
+        if units:
+            self._note(now_ns, number, SENT, len(units))
+        to = (address(across(self._job.side), call.sink, self._job.ipv6), CALL_PORT)
+        for seq, size, is_last in units:
+            self._send(by, _VIDEO.pack(seq, is_last), size, call.traffic_class, to)
+        if next_ns is not None and next_ns < self._sends_ns.get(number, next_ns + 1):
+            self._sends_ns[number] = next_ns
+            self._at(next_ns, partial(self._may_speak, number, next_ns))
+
+    def _may_speak(self, number: int, due_ns: int) -> None:
+        """The timer of a sender has run out, unless it was set anew."""
+        if self._sends_ns.get(number) == due_ns:
+            del self._sends_ns[number]
+            self._speak(self._now(), number)
+
+    def _hear(self, number: int, by: socket.socket) -> None:
+        """Take feedback."""
+        try:
+            while True:
+                heard = by.recv(_ROOM_BYTES)
+                now_ns = self._now()
+                report: Report = _REPORT.unpack_from(heard)
+                self._note(now_ns, number, LEARNT, *report)
+                self._engine.learn(number, now_ns, report)
+                self._speak(now_ns, number)
+        except BlockingIOError:
+            pass
+
+    def _take(self) -> None:
+        """Take video."""
+        try:
+            while True:
+                data, said, _, (host, port, *_) = self._listener.recvmsg(_ROOM_BYTES, 64)
+                now_ns = self._now()
+                number = self._arriving[port - FIRST_CALL_PORT].number
+                seq, is_last = _VIDEO.unpack_from(data)
+                marked = any(value[0] & _CE == _CE for _, _, value in said)
+                self._back[number] = (host, port)
+                self._note(now_ns, number, SHOWN, seq)
+                report = self._engine.take_video(number, now_ns, seq, marked, bool(is_last))
+                self._answer(number, report)
+                self._look(number, now_ns)
+        except BlockingIOError:
+            pass
+
+    def _look(self, number: int, now_ns: int) -> None:
+        """Send feedback that is due by time alone, or set the timer for it."""
+        report, due_ns = self._engine.answer(number, now_ns)
+        self._answer(number, report)
+        if due_ns is not None and due_ns < self._answers_ns.get(number, due_ns + 1):
+            self._answers_ns[number] = due_ns
+            self._at(due_ns, partial(self._may_answer, number, due_ns))
+
+    def _may_answer(self, number: int, due_ns: int) -> None:
+        if self._answers_ns.get(number) == due_ns:
+            del self._answers_ns[number]
+            self._look(number, self._now())
+
+    def _answer(self, number: int, report: Report | None) -> None:
+        if report is not None:
+            to = self._back[number]
+            feedback_class = self._arriving[to[1] - FIRST_CALL_PORT].feedback_class
+            content = _REPORT.pack(*report)
+            self._send(self._listener, content, _REPORT_BYTES, feedback_class, to)
