@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sluicegate import _engine
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import CallFlows, Discipline, Dumbbell, NetworkScenario
+from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
 from sluicegate.testbed.job import (
     SIDES,
     CallEnds,
@@ -227,7 +227,7 @@ def _hosts(
     assert isinstance(topology, Dumbbell)
     sizes = [stream.packet_bytes for each in streams.values() for stream in each]
     sizes += [int(each.bytes.max()) for each in datagrams.values() if len(each.bytes)]
-    sizes += [each.packet_bytes for each in scenario.flows if isinstance(each, CallFlows)]
+    sizes += [each.packet_bytes or 0 for each in scenario.flows if each.kind == "call"]
     # the same for all that need a setting of the host (`refusals`)
     ecn = max(of_hosts(scenario, congestion_control), default=0)
     if PRAGUE in controls(scenario, congestion_control):
