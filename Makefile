@@ -143,7 +143,9 @@ lint: build
 	@echo "lint: Rust"
 	@cargo fmt --all --check
 	@rustfmt --edition 2024 --check engine/tcp/src/congestion/*.rs aqm/examples/*.rs
-	@cargo clippy --quiet --locked $(MEMBERS) $(FEATURES) --all-targets -- -D warnings
+	@# with maturin's setting: with another one the next build would compile pyo3, and all that uses it, again
+	@PYO3_CONFIG_FILE="$$(ls -t "$(CURDIR)"/target/maturin/pyo3-config-*.txt | head -n 1)" \
+		cargo clippy --quiet --locked $(MEMBERS) $(FEATURES) --all-targets -- -D warnings
 	@echo "lint: C, in a program with an operating system, without one, and without 128 bits"
 	@for header in aqm/*.h; do for world in HOSTED FREESTANDING PORTABLE; do \
 		$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror -DAQM_$$world -fsyntax-only \
