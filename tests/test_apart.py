@@ -119,11 +119,13 @@ def test_a_view_that_is_changed_after_the_trial_is_told(given):
     assert words in str(told.value)
 
 
-def start(folder, *words):
+def start(folder, *words, grace_s=apart._GRACE_S):
+    """Start a command; after Ctrl-C its run has some seconds to end."""
     command = [
         sys.executable,
         "-c",
-        "import sys; from sluicegate.cli import main; sys.exit(main())",
+        "import sys; from sluicegate import apart, cli; "
+        f"apart._GRACE_S = {grace_s}; sys.exit(cli.main())",
     ]
     return subprocess.Popen(
         [*command, *words], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -312,7 +314,8 @@ def test_a_fault_in_a_drop_function_ends_only_its_process(given_red, command, ca
 @pytest.mark.parametrize("command", ASKING)
 def test_ctrl_c_ends_a_drop_function_without_end(given_red, command, tmp_path):
     given_red(LOOP)
-    started = start(tmp_path, *ASKING[command])
+    # the loop takes a processor until its end
+    started = start(tmp_path, *ASKING[command], grace_s=0.5)
     (child,) = wait_for(lambda: beside(started.pid))
     wait_for_loop(child)
     started.send_signal(signal.SIGINT)
