@@ -36,7 +36,8 @@ KERNELS_RED = (
 class Pair(NamedTuple):
     """An AQM of ours, its limit in packets, and the kernel's qdisc of its kind as tc takes it.
 
-    A pair that shapes by itself needs no other shaper, and is not measured without one.
+    A pair that shapes by itself needs no other shaper, and is not measured without one. With
+    classes of service, the kernel's takes more lines of tc, for the link `out` and the handle 10.
     """
 
     aqm: str
@@ -44,6 +45,8 @@ class Pair(NamedTuple):
     kernels: str
     scheduler: str = "fifo"
     shapes: bool = False
+    classes: str = ""
+    more: tuple[str, ...] = ()
 
     @property
     def whole(self):
@@ -58,6 +61,13 @@ PAIRS = {
     # the kernel's PIE also takes the delay from timestamps by default
     "PIE": Pair("pie:delay=timestamps", 1000, "pie limit 1000 noecn"),
 }
+# two classes: voice, and all that is sent here
+TO_LAST = f"priomap {' '.join(['1'] * 16)}"
+CLASSES_BELOW = (
+    "qdisc add dev out parent 10:1 handle 11: pfifo limit 1000",
+    "qdisc add dev out parent 10:2 handle 12: codel limit 1000 noecn",
+    "filter add dev out parent 10: protocol ip prio 1 u32 match ip tos 0xb8 0xfc flowid 10:1",
+)
 # measured shaped only; the kernel's cake counts memory: 2304 bytes for a datagram of 1042
 OTHERS = {
     "DualPI2": Pair("dualpi2:ecn=true", 1000, "dualpi2 limit 1000"),
@@ -69,6 +79,23 @@ OTHERS = {
     ),
     "FQ-CoDel": Pair("codel:like=linux", 1000, "fq_codel limit 1000 noecn", scheduler="fq"),
     "FQ-PIE": Pair("pie:like=linux,delay=timestamps", 1000, "fq_pie limit 1000", scheduler="fq"),
+    "SFB": Pair("sfb:ecn=true", 1000, "sfb limit 1000"),
+    "PRIO": Pair(
+        "codel",
+        1000,
+        f"prio bands 2 {TO_LAST}",
+        scheduler="prio",
+        classes='{ dscp = [46], aqm = "drop_tail" }, {}',
+        more=CLASSES_BELOW,
+    ),
+    "ETS": Pair(
+        "codel",
+        1000,
+        f"ets bands 2 strict 1 quanta 1514 {TO_LAST}",
+        scheduler="ets",
+        classes='{ dscp = [46], aqm = "drop_tail" }, { quantum_bytes = 1514 }',
+        more=CLASSES_BELOW,
+    ),
 }
 
 
@@ -138,6 +165,8 @@ def scenario(pair):
         f'[topology]\nkind = "dumbbell"\nrate_bps = {COST_RATE_BPS:g}\ndelay_s = 0.01\n'
         'client_delays_s = [0.001]\nserver_delay_s = 0.001\n[[flows]]\nkind = "tcp"\ncount = 1\n'
         f'[[disciplines]]\naqm = "{aqm}"\nparams = {{ {", ".join(words)} }}\n'
+        + f'scheduler = {{ kind = "{pair.scheduler}" }}\nclasses = [{pair.classes}]\n'
+        * bool(pair.classes)
     )
 
 
@@ -181,12 +210,14 @@ def cost_of(linux, parts):
     modules = ["dummy", "veth", "sch_tbf"]
     names = list(dict.fromkeys(name for name, _, _ in parts))
     modules += [each for name in names for each in modules_of(pair_of(name).kernels)]
+    modules += ["cls_u32", "sch_codel"]
     files = {"lab/load": load_program()}
     script = COST.format(modules=" ".join(modules)) + f"RATE={COST_RATE_BPS:g}\n"
     for name in names:
         pair = pair_of(name)
-        files[f"lab/{name}.o"] = compiled(pair.aqm, scheduler=pair.scheduler)
-        if name in PAIRS:
+        also = ["drop_tail"] * bool(pair.classes)
+        files[f"lab/{name}.o"] = compiled(pair.aqm, scheduler=pair.scheduler, also=also)
+        if name in PAIRS or pair.classes:
             files[f"lab/{name}.toml"] = scenario(pair).encode()
     for name, how, each in parts:
         script += cost_part(f"{name}.{how}.{each}", pair_of(name))
@@ -204,7 +235,8 @@ def cost_of(linux, parts):
         told = result.files[f"{name}.{how}.{each}.qdisc"]
         row = rows.setdefault(f"{name} {how}", {"beyond": {}, "dropped": {}})
         row["beyond"][each] = instructions / sent - without
-        row["dropped"][each] = json.loads(told)[-1]["drops"]
+        # a class's own qdisc drops; those above it count some of that
+        row["dropped"][each] = max(one["drops"] for one in json.loads(told))
     return without, rows
 
 
@@ -223,8 +255,13 @@ def cost_part(of, pair):
         options = [] if shaped else ["--unshaped"]
         if "ecn=true" in pair.aqm:
             options += ["--marks-at", "peer"]
+        install = (
+            f"sluiced qdisc install k --object /lab/{name}.o --scenario /lab/{name}.toml"
+            if pair.classes
+            else f"install {name} '{pair.whole}' {pair.limit} {' '.join(options)}"
+        )
         return (
-            f"install {name} '{pair.whole}' {pair.limit} {' '.join(options)}\n"
+            f"{install}\n"
             f"tc qdisc add dev out root k\nload {of}\n"
             "tc qdisc del dev out root\nsluiced qdisc remove k\n"
         )
@@ -232,7 +269,8 @@ def cost_part(of, pair):
     parent = "parent 1:" if shaped else "root"
     return (
         f"{shaper}tc qdisc add dev out {parent} handle 10: {pair.kernels}\n"
-        f"load {of}\ntc qdisc del dev out root\n"
+        + "".join(f"tc {line}\n" for line in pair.more)
+        + f"load {of}\ntc qdisc del dev out root\n"
     )
 
 

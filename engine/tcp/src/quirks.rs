@@ -2,9 +2,9 @@
 //!
 //! Each deviation is a field of [`Quirks`]; its comment names the function of ns-2 or Linux that
 //! causes it. Only this file describes the deviations. Other files follow the RFCs and read the
-//! fields by name. Six fields of Linux concern recovery by times alone: `restarts_timer_at_first`,
-//! `restarts_timer_by_sack`, `times_every_ack`, `looks_at_sack_first`, `marks_reduce_by_and_by` and
-//! `questions_time_outs`.
+//! fields by name. Seven fields of Linux concern recovery by times alone: `restarts_timer_at_first`,
+//! `restarts_timer_by_sack`, `times_every_ack`, `looks_at_sack_first`, `counts_timer_as_ack`,
+//! `marks_reduce_by_and_by` and `questions_time_outs`.
 
 /// Deviations from the RFCs. A field that is false stands for the behaviour of the RFCs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +74,10 @@ pub struct Quirks {
     /// delayed, this is an older packet, and the loss is found one ACK later. RFC 8985, section
     /// 6.2, step 2, takes the round-trip time of the packet sent last.
     pub looks_at_sack_first: bool,
+    /// Linux: a recovery that the reordering timer begins has counted one packet as delivered, so
+    /// that it may send one more than what arrives; and during a recovery that timer leaves the
+    /// window as it is (`tcp_rack_reo_timeout`). RFC 9937 counts deliveries only.
+    pub counts_timer_as_ack: bool,
     /// Linux: after a time-out the sender tests whether it was spurious (F-RTO, RFC 5682).
     pub questions_time_outs: bool,
     /// Linux: timers expire late by up to one step of the timer wheel (`timers`).
@@ -128,6 +132,7 @@ impl Quirks {
         keeps_threshold_in_recovery: true,
         times_every_ack: true,
         looks_at_sack_first: true,
+        counts_timer_as_ack: true,
         questions_time_outs: true,
         has_coarse_timers: true,
         adapts_ack_delay: true,
@@ -157,6 +162,7 @@ impl Quirks {
         keeps_threshold_in_recovery: false,
         times_every_ack: false,
         looks_at_sack_first: false,
+        counts_timer_as_ack: false,
         questions_time_outs: false,
         has_coarse_timers: false,
         adapts_ack_delay: false,

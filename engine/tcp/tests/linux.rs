@@ -34,6 +34,54 @@ fn behind_a_delayed_ack_a_loss_is_found_later() {
     assert_eq!((linux.time_out(), linux.sent()[0]), (162_500_000, 2));
 }
 
+const BY_TIMER: Quirks = Quirks {
+    counts_timer_as_ack: true,
+    ..Quirks::NONE
+};
+
+#[test]
+fn a_recovery_that_the_reordering_timer_begins_may_send_one_more() {
+    // P1 of three is lost, then P4, which was sent before P1 was sent again. The threshold is two.
+    // When P1 arrives, two packets have been delivered in this recovery and one was sent: P4 goes,
+    // and in Linux P5, as the timer counted, too.
+    let repaired = |quirks| {
+        let mut bench = Bench::start(Variant::Rack, 3.0, |config| {
+            config.quirks = quirks;
+            config.initial_ssthresh = 3.0;
+        });
+        bench.sent.clear();
+        bench.sack(60 * MS, 1, 2, 3);
+        assert_eq!(bench.sent(), [3, 4]);
+        assert_eq!((bench.time_out(), bench.sent()), (75 * MS, vec![1]));
+        bench.sack(120 * MS, 1, 2, 4);
+        assert_eq!(bench.sent(), []);
+        bench.ack_to(135 * MS, 4);
+        bench.sent()
+    };
+    assert_eq!(repaired(Quirks::NONE), [4]);
+    assert_eq!(repaired(BY_TIMER), [4, 5]);
+}
+
+#[test]
+fn in_a_recovery_the_reordering_timer_leaves_the_window() {
+    // P0 came after P1, so that packets have time to be reordered: P2 is lost at 135 ms, P6 at 165
+    // ms. One packet was delivered in between, and one sent. By RFC 9937 P6 must wait for an ACK.
+    let after_the_second = |quirks| {
+        let mut bench = start(8.0, quirks);
+        bench.sack(100 * MS, 0, 1, 2);
+        bench.ack_to(101 * MS, 2);
+        bench.sack(110 * MS, 2, 3, 6);
+        bench.sent();
+        assert_eq!((bench.time_out(), bench.sent()), (135 * MS, vec![2]));
+        bench.sack(140 * MS, 2, 7, 8);
+        bench.sent();
+        assert_eq!(bench.time_out(), 165 * MS);
+        bench.sent()
+    };
+    assert_eq!(after_the_second(Quirks::NONE), []);
+    assert_eq!(after_the_second(BY_TIMER), [6]);
+}
+
 #[test]
 fn a_retransmission_restarts_the_timer() {
     // P0 is lost twice: its second retransmission is sent at 200 ms. By RFC 6298 the timer runs

@@ -334,12 +334,12 @@ fn is_older<F>(rack: &Rack, moment: &Moment<F>, arrivals: &Arrivals) -> bool {
 pub(crate) fn on_timer<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) -> bool {
     let rack = sender.rack();
     if rack.reorder_at.is_due(moment.now_ns) {
-        // a reduction under way counts this as an ACK of one packet (`tcp_rack_reo_timeout`)
         let went_down = goes_down_by_mark(sender, &moment.config.quirks);
+        let recovered = sender.phase == Phase::Recovery;
         let before = sender.rack().flight.flying();
         let lost = find_lost(sender, moment);
         begin_recovery(sender, moment, lost);
-        if sender.phase == Phase::Recovery {
+        if sender.phase == Phase::Recovery && !(recovered && leaves_window(moment.config)) {
             let ack = Ack {
                 next: sender.una,
                 ..Ack::default()
@@ -349,7 +349,8 @@ pub(crate) fn on_timer<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Mome
                 lost: lost.packets,
                 ..InFlight::default()
             };
-            sender.report_ack_in_flight(moment, &ack, (u32::from(went_down), false), flight);
+            let delivered = u32::from(went_down || leaves_window(moment.config));
+            sender.report_ack_in_flight(moment, &ack, (delivered, false), flight);
         }
         send(sender, moment);
     } else if rack.probe.at.is_due(moment.now_ns) {
@@ -358,6 +359,12 @@ pub(crate) fn on_timer<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Mome
         return false;
     }
     true
+}
+
+/// True if the reordering timer, where it begins a recovery, counts as an ACK of one packet, and
+/// leaves the window as it is during one. A control that decides all by itself is not told.
+fn leaves_window(config: &Config) -> bool {
+    config.quirks.counts_timer_as_ack && !config.congestion_control.needs_times()
 }
 
 /// Sends what the window allows: lost packets first, then new ones; only new ones while F-RTO
