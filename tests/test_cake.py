@@ -145,8 +145,8 @@ def test_the_ack_filter_leaves_an_upload_the_uplink() -> None:
     assert 0.7e6 < ups["on"] < ups["aggressive"]
     for name, record in found.items():
         assert record["down.goodput_bps"].value > 49.5e6
-        # of ACKs only: the upload loses no more
-        assert record["up.loss_ratio"].value < 0.06
+        # of ACKs only: the upload loses no more than without the filter
+        assert record["up.loss_ratio"].value <= found["off"]["up.loss_ratio"].value
         assert (record["forced_loss_ratio"].value > 0.5) == (name != "off")
 
 
