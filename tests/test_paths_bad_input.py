@@ -1,5 +1,6 @@
 """Paths that cannot be, or that carry nothing: clear errors, or right results."""
 
+import os
 import subprocess
 
 import pytest
@@ -46,6 +47,20 @@ def test_traces_that_cannot_be_are_refused_by_their_name(tmp_path, gateway, text
     done = subprocess.run(replay, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert f"--rate-file {path}: {told}" in done.stderr
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_is_refused_at_once(tmp_path, gateway, make):
+    path = tmp_path / "rates"
+    make(path)
+    told = f"{path}: it must be a file, not a folder, a pipe or a device"
+    with pytest.raises(sg.SluiceError, match=told):
+        network.simulate(scenario({"rate": {"kind": "file", "path": str(path)}}))
+    replay = [SLUICED, "replay", gateway, "--aqm", "codel", "--rate-file", path]
+    # a pipe without a writer would be waited for
+    done = subprocess.run(replay, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert f"--rate-file {told}" in done.stderr
 
 
 @pytest.mark.parametrize("kind", ["steps", "ramp"])

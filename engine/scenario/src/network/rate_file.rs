@@ -2,7 +2,7 @@
 
 use std::{
     fmt::Write,
-    fs::File,
+    fs::{self, File},
     io::Read,
     path::{Path, PathBuf},
     sync::OnceLock,
@@ -88,6 +88,11 @@ impl Field for Varying {
 
 fn text(path: &Path) -> Result<String, String> {
     let mut text = String::new();
+    let kind = fs::metadata(path).map_err(|error| without_number(&error))?;
+    // opening a pipe waits for its writer, and it cannot be read again after a reload
+    if !kind.is_file() {
+        return Err("it must be a file, not a folder, a pipe or a device".into());
+    }
     File::open(path)
         .and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text))
         .map_err(|error| without_number(&error))?;
