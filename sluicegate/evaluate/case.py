@@ -28,8 +28,8 @@ FIRST_HOP, SECOND_HOP = "router0 -> router1", "router1 -> router2"
 _AROUND = 0.05
 # a sample of the queue each quarter of a round trip
 _SAMPLES = 4
-# seeds of replications: those of neighbouring seeds have none in common
-_SEEDS = 1000
+# seeds of replications, and so most replications: those of neighbouring seeds have none in common
+SEEDS = 1000
 # deviation of the logarithm of a rate that varies
 _SIGMA = 0.5
 
@@ -133,7 +133,7 @@ class Case:
             warm_up_s=profile.warm_up_s,
             sample_s=profile.rtt_s / _SAMPLES,
             replications=1,
-            seed=_SEEDS * seed + replication,
+            seed=SEEDS * seed + replication,
         )
 
     def _topology(self, p: Profile, draw: np.random.Generator) -> Dumbbell | ParkingLot:

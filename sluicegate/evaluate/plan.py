@@ -11,7 +11,7 @@ from typing import Any
 
 from sluicegate import _engine, store
 from sluicegate.errors import SluiceError
-from sluicegate.evaluate.case import Case, Fitted
+from sluicegate.evaluate.case import SEEDS, Case, Fitted
 from sluicegate.evaluate.profile import Profile
 from sluicegate.evaluate.suite import Suite
 from sluicegate.evaluate.work import NETWORK, Run
@@ -24,6 +24,8 @@ from sluicegate.worlds.network.simulate import describe
 # what RFC 7928 compares everything with
 DROP_TAIL = "drop_tail"
 _MADE_BY = "sluicegate.evaluate.work"
+# a scenario's seed has 64 bits
+_MOST_SEED = (2**64 - 1) // SEEDS - 1
 
 
 class EvaluationFolder(Folder):
@@ -73,8 +75,8 @@ class Plan:
 
         Raises:
             SluiceError: If there is no discipline or no section, if two disciplines have one name,
-                if the suite has no scenario in a section, if the number of replications is below 2,
-                or if the world can do nothing of it.
+                if the suite has no scenario in a section, if the seed or the number of replications
+                is out of its range, or if the world can do nothing of it.
         """
         if not disciplines:
             raise SluiceError("disciplines must have one AQM at least")
@@ -90,8 +92,13 @@ class Plan:
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise SluiceError(f"two disciplines are called {twice}: give one another label")
         count = profile.replications if replications is None else replications
-        if count < 2:
-            raise SluiceError(f"replications = {count} must be at least 2: intervals need two")
+        if not 2 <= count <= SEEDS:
+            raise SluiceError(
+                f"replications = {count} must lie between 2 and {SEEDS}: intervals need two, and "
+                "the next seed has the others"
+            )
+        if not 0 <= seed <= _MOST_SEED:
+            raise SluiceError(f"seed = {seed} must lie between 0 and {_MOST_SEED}")
         plan = cls(
             suite,
             profile,
