@@ -9,7 +9,7 @@ use crate::{
     observer::{Event, Observer},
     packet::{Packet, Waiting},
     schedule::{Schedule, Several},
-    state::LaneState,
+    state::{LaneState, Occupancy},
 };
 
 /// The lanes of one link. [`Queue`](crate::Queue) documents the functions.
@@ -65,29 +65,30 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         for lane in self.lanes.as_mut() {
             lane.retune(discipline);
         }
-        let (_, held_bytes) = self.held();
+        let buffer = self.occupancy();
         for number in 0..self.aqms.as_ref().len() {
             if keep(number as u32, &mut self.aqms.as_mut()[number]) {
                 continue;
             }
             let aqm = start(number as u32);
             let lane = &mut self.lanes.as_mut()[number];
-            let others_bytes = held_bytes - lane.bytes();
+            let mut so_far = buffer;
+            so_far -= lane.occupancy();
             let waiting = lane.restart(Wants::of(&aqm));
             self.aqms.as_mut()[number] = aqm;
             for waiting in waiting {
-                let own_bytes = self.lanes.as_ref()[number].bytes();
-                self.rejoin(now_ns, number, waiting, others_bytes + own_bytes);
+                self.rejoin(now_ns, number, waiting, so_far);
+                so_far += Occupancy::of_one(waiting.packet.bytes());
             }
         }
         self.tick_interval_ns = self.schedule.tick_interval_ns(self.aqms.as_ref());
     }
 
     /// Adds a packet to a lane in which, or in another, it has waited under another AQM.
-    /// `held_bytes` wait in all lanes.
-    fn rejoin(&mut self, now_ns: u64, own: usize, waiting: Waiting<P>, held_bytes: u64) {
+    /// `buffer` waits in all lanes before it.
+    fn rejoin(&mut self, now_ns: u64, own: usize, waiting: Waiting<P>, buffer: Occupancy) {
         let lane = &mut self.lanes.as_mut()[own];
-        if lane.show_change(now_ns, &waiting.packet, held_bytes) {
+        if lane.show_change(now_ns, &waiting.packet, buffer) {
             self.aqms.as_mut()[own].occupancy(lane.view(), 1);
         }
         lane.push(waiting.since_ns, waiting.packet);
@@ -109,8 +110,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         waiting.sort_by_key(|waiting| waiting.since_ns);
         for waiting in waiting {
             let own = self.schedule.classify(now_ns, &waiting.packet, random);
-            let (_, held_bytes) = self.held();
-            self.rejoin(now_ns, own, waiting, held_bytes);
+            self.rejoin(now_ns, own, waiting, self.occupancy());
             let lane = &self.lanes.as_ref()[own];
             self.schedule.join(own, lane, waiting.packet.bytes());
         }
@@ -122,10 +122,10 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         }
     }
 
-    /// Returns the packets and the bytes that wait.
+    /// Returns what waits in all lanes.
     #[inline]
-    pub fn held(&self) -> (u32, u64) {
-        self.schedule.held(self.lanes.as_ref())
+    pub fn occupancy(&self) -> Occupancy {
+        self.schedule.occupancy(self.lanes.as_ref())
     }
 
     /// Returns what can be seen of each lane now.
@@ -144,9 +144,10 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
 
     #[inline]
     fn has_room(&self, bytes: u32) -> bool {
-        let (held, held_bytes) = self.held();
+        let waiting = self.occupancy();
         // a limit that was lowered may be below what waits
-        held < self.limit && u64::from(bytes) <= self.limit_bytes.saturating_sub(held_bytes)
+        waiting.packets < self.limit
+            && u64::from(bytes) <= self.limit_bytes.saturating_sub(waiting.bytes)
     }
 
     pub fn tick(&mut self, now_ns: u64, observer: &mut impl Observer<P>) {
@@ -171,9 +172,9 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         observer: &mut impl Observer<P>,
     ) -> Verdict {
         let full = !self.has_room(packet.bytes());
-        let (_, held_bytes) = self.held();
+        let buffer = self.occupancy();
         let lane = &mut self.lanes.as_mut()[own];
-        lane.show_arrival(now_ns, packet, full, held_bytes, random);
+        lane.show_arrival(now_ns, packet, full, buffer, random);
         let verdict = self.schedule.arrive(self.aqms.as_mut(), own, lane.view());
         observer.note(now_ns, own, Event::Arrive(lane.view(), verdict));
         self.verdicts[verdict as usize] += 1;
@@ -203,9 +204,9 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
                 }
             }
         }
-        let (_, held_bytes) = self.held();
+        let buffer = self.occupancy();
         let lane = &mut self.lanes.as_mut()[own];
-        let told = lane.show_change(now_ns, &packet, held_bytes);
+        let told = lane.show_change(now_ns, &packet, buffer);
         if told {
             self.aqms.as_mut()[own].occupancy(lane.view(), 1);
         }
@@ -311,17 +312,17 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         let victim = from.remove(index).expect("a packet at every index");
         from.note_idle(now_ns);
         self.schedule.leave(lane, from, victim.bytes());
-        let (_, held_bytes) = self.held();
+        let buffer = self.occupancy();
         let from = &mut self.lanes.as_mut()[lane];
-        let told = from.show_change(now_ns, &victim, held_bytes);
+        let told = from.show_change(now_ns, &victim, buffer);
         if told {
             self.aqms.as_mut()[lane].occupancy(from.view(), -1);
         }
         if is_needless {
-            from.show_loss(now_ns, &victim, held_bytes);
+            from.show_loss(now_ns, &victim, buffer);
             self.schedule.thinned(from.view());
         } else if self.schedule.watches_losses() {
-            from.show_loss(now_ns, &victim, held_bytes);
+            from.show_loss(now_ns, &victim, buffer);
             self.schedule.lost(from.view());
         }
         observer.note(now_ns, lane, Event::Leave(index, told.then(|| from.view())));
@@ -343,14 +344,14 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
             let lane = &mut lanes[next];
             let mut head = lane.pop()?;
             self.schedule.leave(next, lane, head.packet.bytes());
-            let (_, held_bytes) = self.schedule.held(lanes);
+            let buffer = self.schedule.occupancy(lanes);
             let lane = &mut lanes[next];
-            let told = lane.show_change(now_ns, &head.packet, held_bytes);
+            let told = lane.show_change(now_ns, &head.packet, buffer);
             if told {
                 self.aqms.as_mut()[next].occupancy(lane.view(), -1);
             }
             observer.note(now_ns, next, Event::Leave(0, told.then(|| lane.view())));
-            if lane.show_departure(now_ns, &head, held_bytes, random) {
+            if lane.show_departure(now_ns, &head, buffer, random) {
                 let verdict = self.schedule.depart(self.aqms.as_mut(), next, lane.view());
                 observer.note(now_ns, next, Event::Depart(lane.view(), verdict));
                 if verdict != Verdict::Admit {

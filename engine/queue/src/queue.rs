@@ -61,13 +61,13 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
     /// Returns the number of waiting packets, without the one that the link sends.
     #[inline]
     pub fn packets(&self) -> usize {
-        with_buffer!(&self.0, buffer => buffer.held().0 as usize)
+        with_buffer!(&self.0, buffer => buffer.occupancy().packets as usize)
     }
 
     /// Returns the bytes of the waiting packets.
     #[inline]
     pub fn bytes(&self) -> u64 {
-        with_buffer!(&self.0, buffer => buffer.held().1)
+        with_buffer!(&self.0, buffer => buffer.occupancy().bytes)
     }
 
     /// Returns the packet at the head of the first of the scheduler's queues.

@@ -7,6 +7,7 @@ use sluice_aqm::{
 use crate::{
     lane::{Lane, Wants},
     packet::Packet,
+    state::Occupancy,
 };
 
 /// Calls of a scheduler after which it is at fault if it sends nothing of what waits. A packet of
@@ -21,8 +22,8 @@ pub trait Schedule {
     /// Makes the lanes, each from its number.
     fn lanes<T>(&self, lane: impl Fn(u32) -> T) -> Self::Lanes<T>;
 
-    /// Returns the packets and the bytes that wait in all lanes.
-    fn held<P: Packet>(&self, lanes: &[Lane<P>]) -> (u32, u64);
+    /// Returns what waits in all lanes.
+    fn occupancy<P: Packet>(&self, lanes: &[Lane<P>]) -> Occupancy;
 
     /// Returns the lane that a packet joins.
     fn classify(
@@ -125,8 +126,8 @@ impl Schedule for Fifo {
     }
 
     #[inline]
-    fn held<P: Packet>(&self, lanes: &[Lane<P>]) -> (u32, u64) {
-        (lanes[0].packets(), lanes[0].bytes())
+    fn occupancy<P: Packet>(&self, lanes: &[Lane<P>]) -> Occupancy {
+        lanes[0].occupancy()
     }
 
     #[inline]
@@ -168,9 +169,8 @@ pub struct Several {
     scheduler: Scheduler,
     served: usize,
     ready_ns: Option<u64>,
-    /// Packets and bytes in all lanes together.
-    packets: u32,
-    bytes: u64,
+    /// What waits in all lanes together.
+    waiting: Occupancy,
     ticks: Ticks,
 }
 
@@ -214,8 +214,7 @@ impl Several {
             scheduler: Scheduler::start(scheduler),
             served: 0,
             ready_ns: None,
-            packets: 0,
-            bytes: 0,
+            waiting: Occupancy::default(),
             ticks: Ticks::default(),
         }
     }
@@ -245,8 +244,8 @@ impl Schedule for Several {
         (0..self.scheduler.lanes()).map(lane).collect()
     }
 
-    fn held<P: Packet>(&self, _: &[Lane<P>]) -> (u32, u64) {
-        (self.packets, self.bytes)
+    fn occupancy<P: Packet>(&self, _: &[Lane<P>]) -> Occupancy {
+        self.waiting
     }
 
     fn classify(
@@ -269,15 +268,13 @@ impl Schedule for Several {
     }
 
     fn join<P: Packet>(&mut self, number: usize, lane: &Lane<P>, bytes: u32) {
-        self.packets += 1;
-        self.bytes += u64::from(bytes);
+        self.waiting += Occupancy::of_one(bytes);
         self.set_view(number, lane);
         self.scheduler.joined(number);
     }
 
     fn leave<P: Packet>(&mut self, number: usize, lane: &Lane<P>, bytes: u32) {
-        self.packets -= 1;
-        self.bytes -= u64::from(bytes);
+        self.waiting -= Occupancy::of_one(bytes);
         self.set_view(number, lane);
     }
 
@@ -291,13 +288,13 @@ impl Schedule for Several {
                     self.ready_ns = Some(ready_ns);
                     return None;
                 }
-                Next::None if self.packets == 0 => return None,
+                Next::None if self.waiting.packets == 0 => return None,
                 Next::None => {}
             }
         }
         panic!(
             "the scheduler sends none of {} packets that wait",
-            self.packets
+            self.waiting.packets
         )
     }
 

@@ -1,6 +1,42 @@
 //! What can be seen of a queue at one moment.
 
+use std::ops::{AddAssign, SubAssign};
+
 use sluice_aqm::Verdict;
+
+/// What waits in a lane, or in all lanes of a buffer; the packet that the link sends does not wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Occupancy {
+    pub packets: u32,
+    pub bytes: u64,
+}
+
+impl Occupancy {
+    /// Returns that of one packet.
+    #[inline]
+    pub fn of_one(bytes: u32) -> Self {
+        Self {
+            packets: 1,
+            bytes: u64::from(bytes),
+        }
+    }
+}
+
+impl AddAssign for Occupancy {
+    #[inline]
+    fn add_assign(&mut self, more: Self) {
+        self.packets += more.packets;
+        self.bytes += more.bytes;
+    }
+}
+
+impl SubAssign for Occupancy {
+    #[inline]
+    fn sub_assign(&mut self, less: Self) {
+        self.packets -= less.packets;
+        self.bytes -= less.bytes;
+    }
+}
 
 /// The packets that wait before a link, and what was decided so far.
 #[derive(Clone, Debug, PartialEq)]
