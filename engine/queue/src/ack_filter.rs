@@ -36,7 +36,8 @@ pub fn needless(
             // the one found tells of a change of the flags
             (found, count) = (None, count - 1);
         }
-        if !each.is_pure || is_after(each.acked, newest.acked) || !tells_less(&each, newest) {
+        if !each.is_pure || is_after(each.acked, newest.acked) || !acknowledges_more(newest, &each)
+        {
             continue;
         }
         let (first, _) = *found.get_or_insert((place, each.ecn_flags));
@@ -50,8 +51,8 @@ pub fn needless(
     (filter == AckFilter::Aggressive && stands_before).then_some(place)
 }
 
-/// True if `newer` acknowledges more than an ACK: by SACK blocks, or by its number if they are the same.
-fn tells_less(ack: &AckFacts, newer: &AckFacts) -> bool {
+/// True if `newer` acknowledges more than `ack`: by SACK blocks, or by its number if they are the same.
+fn acknowledges_more(newer: &AckFacts, ack: &AckFacts) -> bool {
     match compare_sacks(ack, newer) {
         None => false,
         Some(0) => ack.acked != newer.acked,
