@@ -170,6 +170,10 @@ def _cells() -> Iterator[Cell]:
     for mbit, rtt_ms in ((20, 200), (50, 10)):
         for mix in ("1 BBR", "1 BBR, 1 CUBIC"):
             yield Cell(mix, mbit, rtt_ms, 2, "drop-tail")
+    # those that did not agree with the gate
+    yield Cell("2 BBR", 20, 20, 2, "CoDel")
+    yield Cell("2 BBR", 10, 40, 2, "FQ-CoDel")
+    yield Cell("1 BBR", 20, 100, 2, "drop-tail")
 
 
 CELLS = tuple(dict.fromkeys(_cells()))

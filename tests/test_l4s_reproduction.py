@@ -81,7 +81,7 @@ def test_a_case_has_the_published_setting(folder):
     assert found.warm_up_s == 0
     assert found.replications == 10
     prague, cubic = found.flows
-    assert (prague.tcp.congestion_control, prague.tcp.ecn) == ("prague", True)
+    assert (prague.tcp.congestion_control, prague.tcp.ecn) == ("prague_2024", True)
     assert (cubic.tcp.congestion_control, cubic.tcp.ecn) == ("cubic", True)
     assert found.disciplines[0].params == {"target": 0.005}
     # three spreads, or 10 %

@@ -24,7 +24,16 @@ from sluicegate.scenario.table import Table
 
 Variant: TypeAlias = Literal["tahoe", "reno", "newreno", "sack", "rack"]
 CongestionControl: TypeAlias = Literal[
-    "reno", "cubic", "dctcp", "bbr", "bbr3", "prague", "prague_2020", "ledbat", "ledbatpp"
+    "reno",
+    "cubic",
+    "dctcp",
+    "bbr",
+    "bbr3",
+    "prague",
+    "prague_2020",
+    "prague_2024",
+    "ledbat",
+    "ledbatpp",
 ]
 Like: TypeAlias = Literal["rfc", "ns2", "linux"]
 ServerEcn: TypeAlias = Literal["accurate", "classic", "nonce", "none", "broken"]
@@ -194,10 +203,11 @@ class Tcp(Table):
         congestion_control: How the sender's window grows, and how a loss or a mark reduces it:
             `reno` (RFC 5681), `cubic` (RFC 9438; Linux's own where `like` is `linux`), `dctcp` (RFC
             8257), which needs `ecn = true`, `bbr` (version 1, as in Linux), `bbr3` (version 3),
-            `prague`, which needs `ecn = true` and sends ECT(1), or `prague_2020`, the same without
-            its independence of round trips below 25 ms. The last four need `variant = "rack"`, and
-            they pace. `ledbat` (RFC 6817) and `ledbatpp` (LEDBAT++) give way to others. [default
-            reno]
+            `prague`, which needs `ecn = true` and sends ECT(1), `prague_2020`, the same without its
+            independence of round trips below 25 ms, or `prague_2024`, the same with the fallback of
+            Linux 5.15, which takes every queue for a classic one. The last five need `variant =
+            "rack"`, and they pace. `ledbat` (RFC 6817) and `ledbatpp` (LEDBAT++) give way to
+            others. [default reno]
         like: `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35, `linux` for today's
             hosts. [default rfc]
         receiver_window: Greatest number of packets in flight (ns-2's `window_`). [packets; 1 to
@@ -206,8 +216,8 @@ class Tcp(Table):
         accurate_ecn: Whether the receiver feeds marks back by their number (AccECN, RFC 9768),
             where `ecn` is true; None: if the congestion control asks for it. If it is false, or the
             other end cannot, `prague` falls back to Reno.
-        classic_fallback: Whether `prague` and `prague_2020` reduce their windows as CUBIC does
-            where the queue seems to be a classic one, whose length varies by more than 750 us
+        classic_fallback: Whether Prague, in all versions, reduces its window as CUBIC does where
+            the queue seems to be a classic one, whose length varies by more than 750 us
             (`prague_ecn_fallback`, which Linux has off, too). [default False]
         server_ecn: What the other end can do about marks, which the handshake finds out: `accurate`
             (and classic ECN), `classic`, `nonce` (classic ECN with the nonce of RFC 3540), `none`,

@@ -89,7 +89,8 @@ def _case(
     aqm = text(row, "aqm")
     # not stated for many flows: off, as by default
     fallback = row.get("ecn_fallback") == "1"
-    flows = [tcp("l4s", "prague", ecn=True, offload=True, fallback=fallback), classic]
+    # their kernel is the testing build of 5.15
+    flows = [tcp("l4s", "prague_2024", ecn=True, offload=True, fallback=fallback), classic]
     sides = zip(("Prague", "classic"), ("l4s", "classic"), columns, strict=True)
     figures = [
         found

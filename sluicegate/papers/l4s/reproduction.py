@@ -48,8 +48,9 @@ _SPREAD = (
 _CHOICES = (
     "Prague is module version 0.7, with independence of the round trip below 25 ms. That of "
     "2020-04 and of 2020-08 (the re-run, overload, S1 and S6 of l4s-tests) had none, and has none "
-    "here: prague_2020. The fallback where the queue seems to be a classic one, on in the re-run "
-    "and in one set of L4S-PAM2025, is that of module version 0.6, in both versions of Prague.",
+    "here: prague_2020. The fallback where the queue seems to be a classic one is on in the re-run "
+    "and in one set of L4S-PAM2025: that of module version 0.6, and for L4S-PAM2025 that of its "
+    "kernel, 5.15, which takes every queue for a classic one: prague_2024.",
     "Bursty links are imitated as their authors do elsewhere (S2): slots 0.8 to 5 ms apart, of at "
     "most 16 packets, before the queue. What their radio did is not stated. Skype is 30 frames a "
     "second of packets of 1200 bytes at the stated rate; their frames are not stated, either. "

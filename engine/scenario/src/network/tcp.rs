@@ -108,8 +108,9 @@ table! {
         /// How the sender's window grows, and how a loss or a mark reduces it: `reno` (RFC 5681),
         /// `cubic` (RFC 9438; Linux's own where `like` is `linux`), `dctcp` (RFC 8257), which needs
         /// `ecn = true`, `bbr` (version 1, as in Linux), `bbr3` (version 3), `prague`, which needs
-        /// `ecn = true` and sends ECT(1), or `prague_2020`, the same without its independence of
-        /// round trips below 25 ms. The last four need `variant = "rack"`, and they pace. `ledbat`
+        /// `ecn = true` and sends ECT(1), `prague_2020`, the same without its independence of
+        /// round trips below 25 ms, or `prague_2024`, the same with the fallback of Linux 5.15, which
+        /// takes every queue for a classic one. The last five need `variant = "rack"`, and they pace. `ledbat`
         /// (RFC 6817) and `ledbatpp` (LEDBAT++) give way to others.
         congestion_control: CongestionControl = CongestionControl::Reno;
         /// `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35, `linux` for today's hosts.
@@ -122,7 +123,7 @@ table! {
         /// true; not given: if the congestion control asks for it. If it is false, or the other end
         /// cannot, `prague` falls back to Reno.
         accurate_ecn: Option<bool>;
-        /// Whether `prague` and `prague_2020` reduce their windows as CUBIC does where the queue seems to
+        /// Whether Prague, in all versions, reduces its window as CUBIC does where the queue seems to
         /// be a classic one, whose length varies by more than 750 us (`prague_ecn_fallback`, which Linux
         /// has off, too).
         classic_fallback: bool = false;

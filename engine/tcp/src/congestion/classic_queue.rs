@@ -7,6 +7,10 @@
 //!
 //! Linux has whole numbers, and carries what rounding a logarithm leaves to the next one; here the
 //! logarithms are exact.
+//!
+//! That of Linux 5.15 counts shares in 24 bits instead of 20, and still has the logarithms of both
+//! thresholds in 20 (L4STeam/linux, issue 38). So they are a sixteenth: 1.5 us and 1.6 us, and every
+//! queue counts as classic.
 
 /// Variation and queue at which the score stays, us (`V0_LG`, `D0_LG`).
 const VARIATION_US: f64 = 750.0;
@@ -71,10 +75,13 @@ impl ClassicQueue {
         self.shift = ((power + (power / 2.0).floor() + 1.0).min(f64::from(MOST_SHIFT))) as i32;
     }
 
-    /// A round is over; the shortest round-trip time is known.
-    pub fn end_round(&mut self, min_rtt_ns: u64) {
+    /// A round is over; the shortest round-trip time is known. The logarithms of both thresholds lack
+    /// so many bits.
+    pub fn end_round(&mut self, min_rtt_ns: u64, bits_less: i32) {
         let Some(mean_us) = self.mean_us else { return };
-        let above = |us: f64, reference: f64| us.max(1.0).log2() - reference.log2();
+        let above = |us: f64, reference: f64| {
+            us.max(1.0).log2() - reference.log2() * 0.5_f64.powi(bits_less)
+        };
         self.score += WEIGHT * above(self.deviation_us, VARIATION_US);
         let depth_us = mean_us - min_rtt_ns as f64 / 1e3;
         self.score += WEIGHT * above(depth_us, DEPTH_US).max(0.0);
@@ -93,7 +100,7 @@ mod tests {
 
     /// Returns the least share after each of 100 rounds of 20 ACKs; the round-trip time goes from
     /// `least_us` to `least_us + swing_us` and back in steps, ten rounds each way.
-    fn shares(least_us: u64, swing_us: u64) -> Vec<f64> {
+    fn shares(least_us: u64, swing_us: u64, bits_less: i32) -> Vec<f64> {
         let mut queue = ClassicQueue::default();
         queue.reduce(64.0);
         assert_eq!(queue.shift, 10);
@@ -103,7 +110,7 @@ mod tests {
                     let place = (round % 20 * 20 + ack).min(400 - (round % 20 * 20 + ack));
                     queue.sample(1000 * (least_us + swing_us * place / 200));
                 }
-                queue.end_round(1000 * least_us);
+                queue.end_round(1000 * least_us, bits_less);
                 queue.least_share()
             })
             .collect()
@@ -111,12 +118,20 @@ mod tests {
 
     #[test]
     fn a_short_queue_is_none_and_a_long_one_is_found_after_some_rounds() {
-        assert!(shares(20_000, 1000).iter().all(|share| *share == 0.0));
-        let classic = shares(20_000, 20_000);
+        assert!(shares(20_000, 1000, 0).iter().all(|share| *share == 0.0));
+        let classic = shares(20_000, 20_000, 0);
         assert_eq!(classic[0], 0.0);
         assert_eq!(classic[99], CLASSIC_SHARE);
         let found = classic.iter().position(|share| *share > 0.0).unwrap();
         assert!((5..90).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn with_the_thresholds_of_linux_5_15_every_queue_is_one() {
+        let classic = shares(20_000, 100, 4);
+        let found = classic.iter().position(|share| *share > 0.0).unwrap();
+        assert!((2..20).contains(&found), "{found}");
+        assert_eq!(classic[99], CLASSIC_SHARE);
     }
 
     #[test]
@@ -127,19 +142,19 @@ mod tests {
         queue.sample(30_000_000);
         queue.deviation_us = 3000.0;
         // lg(3000 / 750) = 2, lg(16000 / 2000) = 3
-        queue.end_round(14_000_000);
+        queue.end_round(14_000_000, 0);
         assert!((queue.score - 2.5).abs() < 1e-9);
         // a queue below 2 ms takes nothing off
-        queue.end_round(29_000_000);
+        queue.end_round(29_000_000, 0);
         assert!((queue.score - 3.5).abs() < 1e-9);
         queue.deviation_us = 0.0;
-        queue.end_round(29_000_000);
+        queue.end_round(29_000_000, 0);
         assert_eq!(queue.score, 0.0);
         queue.score = 8.5;
         assert_eq!(queue.least_share(), 0.3125);
         queue.score = 17.0;
         queue.deviation_us = 3000.0;
-        queue.end_round(14_000_000);
+        queue.end_round(14_000_000, 0);
         assert_eq!((queue.score, queue.least_share()), (17.0, 0.625));
     }
 }

@@ -192,6 +192,7 @@ controls! {
     bbr3::Bbr3,
     prague::Prague,
     prague_2020::Prague2020,
+    prague_2024::Prague2024,
     ledbat::Ledbat,
     ledbatpp::Ledbatpp,
     linux_cubic::LinuxCubic,

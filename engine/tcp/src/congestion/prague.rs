@@ -37,12 +37,15 @@ const BURSTS_PER_SECOND: f64 = 4096.0;
 /// Round trips below 25 ms count as 25 ms.
 pub(crate) type Prague = WithTarget<25>;
 
-/// Prague; round trips shorter than `TARGET_MS` count as so long.
+/// Prague; round trips shorter than `TARGET_MS` count as so long, and the thresholds of its fallback
+/// lack so many bits.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct WithTarget<const TARGET_MS: u64>(Box<State<TARGET_MS>>);
+pub(crate) struct WithTarget<const TARGET_MS: u64, const BITS_LESS: i32 = 0>(
+    Box<State<TARGET_MS, BITS_LESS>>,
+);
 
 #[derive(Clone, Debug, Default)]
-struct State<const TARGET_MS: u64> {
+struct State<const TARGET_MS: u64, const BITS_LESS: i32> {
     /// Window with its fraction, packets; 0 before the first ACK.
     window: f64,
     /// Estimated share of the packets that are marked; `None` before the first mark.
@@ -66,7 +69,7 @@ struct State<const TARGET_MS: u64> {
     classic: ClassicQueue,
 }
 
-impl<const TARGET_MS: u64> Control for WithTarget<TARGET_MS> {
+impl<const TARGET_MS: u64, const BITS_LESS: i32> Control for WithTarget<TARGET_MS, BITS_LESS> {
     const ANSWERS_MARKS: bool = true;
     const PACES: bool = true;
 
@@ -158,7 +161,7 @@ impl<const TARGET_MS: u64> Control for WithTarget<TARGET_MS> {
     }
 }
 
-impl<const TARGET_MS: u64> State<TARGET_MS> {
+impl<const TARGET_MS: u64, const BITS_LESS: i32> State<TARGET_MS, BITS_LESS> {
     const TARGET_NS: u64 = TARGET_MS * MS;
 
     fn rate(&self, window: &Window, outstanding: u32, srtt_ns: u64) -> f64 {
@@ -251,7 +254,7 @@ impl<const TARGET_MS: u64> State<TARGET_MS> {
         {
             let share = f64::from(self.marked) / f64::from(self.delivered);
             *alpha += GAIN * (share.min(1.0) - *alpha);
-            self.classic.end_round(ack.min_rtt_ns);
+            self.classic.end_round(ack.min_rtt_ns, BITS_LESS);
         }
         self.estimated_ns = ack.now_ns;
         (self.delivered, self.marked) = (0, 0);

@@ -3,7 +3,8 @@
 //! packets are delivered and the shortest round trip, sends at that rate, and keeps about two
 //! bandwidth-delay products in flight at most. Losses hardly count, and marks not at all.
 //!
-//! Names in parentheses are those of Linux. Times here are exact, where Linux counts jiffies. Linux
+//! Names in parentheses are those of Linux. As there, the waits for PROBE_RTT and of PROBE_RTT are
+//! counted in jiffies, and are over in the jiffy after the last one; other times are exact. Linux
 //! draws the first phase of PROBE_BW by chance; here it is a hash of the time, because endpoints
 //! draw no random numbers.
 
@@ -15,6 +16,7 @@ mod tests;
 use super::{Control, Delivery, Event, InFlight, Sample, Sent, Window, hash};
 use crate::config::{Config, MS, SECOND};
 use crate::sender::Phase;
+use crate::timers::{JIFFY_NS, jiffies};
 pub(super) use model::Aggregation;
 use model::LargestRate;
 use policer::{Policer, Totals};
@@ -40,10 +42,10 @@ pub(super) const MARGIN: f64 = 0.99;
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u8 = 3;
 
-/// How long a shortest round-trip time counts, and how long PROBE_RTT lasts
+/// How long a shortest round-trip time counts, and how long PROBE_RTT lasts, jiffies
 /// (`bbr_min_rtt_win_sec`, `bbr_probe_rtt_mode_ms`).
-const MIN_RTT_COUNTS_NS: u64 = 10 * SECOND;
-const PROBE_RTT_NS: u64 = 200 * MS;
+const MIN_RTT_COUNTS: u64 = 10 * SECOND / JIFFY_NS;
+const PROBE_RTT_LASTS: u64 = 200 * MS / JIFFY_NS;
 
 /// Least window, packets, and the window of PROBE_RTT (`bbr_cwnd_min_target`).
 const LEAST_WINDOW: f64 = 4.0;
@@ -85,11 +87,11 @@ struct State {
     rounds: u32,
     round_end: u64,
     round_starts: bool,
-    /// Shortest round-trip time, and when it was measured.
+    /// Shortest round-trip time, and when it was measured, jiffies (`min_rtt_stamp`).
     min_rtt_ns: Option<u64>,
-    min_rtt_at_ns: Option<u64>,
-    /// When PROBE_RTT may end: after this time and a round trip.
-    probe_rtt_until_ns: Option<u64>,
+    min_rtt_at: Option<u64>,
+    /// When PROBE_RTT may end: after this jiffy and a round trip (`probe_rtt_done_stamp`).
+    probe_rtt_until: Option<u64>,
     probe_rtt_round_done: bool,
     /// Packets sent while so many were delivered, from and to, were held back by PROBE_RTT. Their
     /// rates count as limited by the application (`tp->app_limited`).
@@ -125,8 +127,8 @@ impl Default for State {
             round_end: 0,
             round_starts: false,
             min_rtt_ns: None,
-            min_rtt_at_ns: None,
-            probe_rtt_until_ns: None,
+            min_rtt_at: None,
+            probe_rtt_until: None,
             probe_rtt_round_done: false,
             held_back: (u64::MAX, 0),
             cycle: 0,
@@ -154,7 +156,7 @@ impl Control for Bbr {
 
     fn on_sent(&mut self, window: &mut Window, sent: &Sent) {
         let state = &mut *self.0;
-        state.min_rtt_at_ns.get_or_insert(sent.now_ns);
+        state.min_rtt_at.get_or_insert_with(|| jiffies(sent.now_ns));
         if state.restarts && sent.in_flight == 0 {
             state.restart(window, sent.now_ns);
         }
@@ -425,17 +427,19 @@ impl State {
         of: &Delivery,
         now_ns: u64,
     ) {
-        let since_ns = *self.min_rtt_at_ns.get_or_insert(now_ns);
-        let is_old = now_ns > since_ns + MIN_RTT_COUNTS_NS;
+        let now = jiffies(now_ns);
+        let since = *self.min_rtt_at.get_or_insert(now);
+        let is_old = now > since + MIN_RTT_COUNTS;
+        // an equal one does not put PROBE_RTT off (since Linux 5.10)
         if let Some(rtt_ns) = of.rtt_ns
-            && (is_old || self.min_rtt_ns.is_none_or(|min_ns| rtt_ns <= min_ns))
+            && (is_old || self.min_rtt_ns.is_none_or(|min_ns| rtt_ns < min_ns))
         {
-            (self.min_rtt_ns, self.min_rtt_at_ns) = (Some(rtt_ns), Some(now_ns));
+            (self.min_rtt_ns, self.min_rtt_at) = (Some(rtt_ns), Some(now));
         }
         if is_old && !self.restarts && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;
             self.remember(window.cwnd);
-            self.probe_rtt_until_ns = None;
+            self.probe_rtt_until = None;
             self.held_back = (of.delivered, of.delivered);
         }
         if self.mode == Mode::ProbeRtt {
@@ -451,9 +455,9 @@ impl State {
         now_ns: u64,
     ) {
         self.held_back.1 = delivered + u64::from(flight.now);
-        if self.probe_rtt_until_ns.is_none() {
+        if self.probe_rtt_until.is_none() {
             if f64::from(flight.now) <= LEAST_WINDOW {
-                self.probe_rtt_until_ns = Some(now_ns + PROBE_RTT_NS);
+                self.probe_rtt_until = Some(jiffies(now_ns) + PROBE_RTT_LASTS);
                 self.probe_rtt_round_done = false;
                 self.round_end = delivered;
             }
@@ -467,8 +471,9 @@ impl State {
 
     /// `bbr_check_probe_rtt_done`.
     fn end_probe_rtt(&mut self, window: &mut Window, now_ns: u64) {
-        if self.probe_rtt_until_ns.is_some_and(|until| now_ns > until) {
-            self.min_rtt_at_ns = Some(now_ns);
+        let now = jiffies(now_ns);
+        if self.probe_rtt_until.is_some_and(|until| now > until) {
+            self.min_rtt_at = Some(now);
             window.cwnd = window.cwnd.max(self.window_before);
             self.go_on(now_ns);
         }

@@ -6,6 +6,7 @@ use crate::congestion::path::{Path, TokenBucket};
 use crate::congestion::window::Congestion;
 use crate::congestion::{AnyControl, CongestionControl};
 use crate::sender::GREEDY;
+use crate::timers::jiffies;
 
 const PRODUCT: f64 = 100.0;
 const RATE: f64 = 1000.0;
@@ -148,7 +149,7 @@ fn the_round_trip_is_probed_with_four_packets_in_flight() {
             low_ns.1 = path.now_ns;
         }
         if state(path).mode == Mode::ProbeRtt && state(path).pacing_rate > 0.0 {
-            assert!(path.sender.cwnd() <= 4.0 || state(path).probe_rtt_until_ns.is_none());
+            assert!(path.sender.cwnd() <= 4.0 || state(path).probe_rtt_until.is_none());
         }
     });
     assert!(low_ns.1 - low_ns.0 >= 200 * MS, "{low_ns:?}");
@@ -156,6 +157,36 @@ fn the_round_trip_is_probed_with_four_packets_in_flight() {
     // its rates count for nothing
     assert!((state(&path).largest_rate.get() / RATE - 1.0).abs() < 0.01);
     assert!(path.sender.cwnd() >= 2.0 * PRODUCT);
+}
+
+#[test]
+fn probing_the_round_trip_is_over_in_the_jiffy_after_200_ms() {
+    for later_ms in 0..4 {
+        let mut path = path();
+        path.run(SECOND);
+        path.delay_ns += later_ms * MS;
+        let (mut begun_ns, mut over_ns) = (0, 0);
+        path.watch(12 * SECOND, |path| {
+            let waits = state(path).mode == Mode::ProbeRtt && state(path).probe_rtt_until.is_some();
+            if waits && begun_ns == 0 {
+                begun_ns = path.now_ns;
+            } else if !waits && begun_ns > 0 && over_ns == 0 {
+                over_ns = path.now_ns;
+            }
+        });
+        // ACKs come in each millisecond of four, once a round trip
+        let lasted = jiffies(over_ns) - jiffies(begun_ns);
+        assert!((51..80).contains(&lasted), "{later_ms} ms: {lasted} jiffies");
+    }
+}
+
+#[test]
+fn an_equal_round_trip_does_not_put_off_its_probe() {
+    // alone it measures the same one again in each cycle
+    let mut path = path();
+    let probed = |modes: &[(u64, Mode)]| modes.iter().filter(|(_, mode)| *mode == Mode::ProbeRtt).count();
+    let modes = modes(&mut path, &[(0, Mode::Startup)], 26 * SECOND);
+    assert_eq!(probed(&modes), 2, "{modes:?}");
 }
 
 #[test]

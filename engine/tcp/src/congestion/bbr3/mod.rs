@@ -16,6 +16,7 @@ use super::bbr::{Aggregation, MARGIN, first_rate, repairs};
 use super::{Control, Delivery, Event, InFlight, LostPacket, Rate, Sample, Sent, Window, hash};
 use crate::config::Config;
 use crate::sender::Phase;
+use crate::timers::jiffies;
 use bounds::Bounds;
 use cycle::{AckPhase, Cycle};
 
@@ -93,12 +94,13 @@ struct State {
     marks_in_round: bool,
     marks_in_cycle: bool,
     marked_rounds: u8,
-    /// Shortest round-trip time of ten seconds, and of five, with the times of their measurement.
+    /// Shortest round-trip time of ten seconds, and of five, with the times of their measurement,
+    /// and the end of PROBE_RTT, in jiffies.
     min_rtt_ns: Option<u64>,
-    min_rtt_at_ns: Option<u64>,
+    min_rtt_at: Option<u64>,
     probe_rtt_min_ns: Option<u64>,
-    probe_rtt_min_at_ns: Option<u64>,
-    probe_rtt_until_ns: Option<u64>,
+    probe_rtt_min_at: Option<u64>,
+    probe_rtt_until: Option<u64>,
     probe_rtt_round_done: bool,
     /// Packets sent while so many were delivered, from and to, were held back by PROBE_RTT.
     held_back: (u64, u64),
@@ -148,10 +150,10 @@ impl Default for State {
             marks_in_cycle: false,
             marked_rounds: 0,
             min_rtt_ns: None,
-            min_rtt_at_ns: None,
+            min_rtt_at: None,
             probe_rtt_min_ns: None,
-            probe_rtt_min_at_ns: None,
-            probe_rtt_until_ns: None,
+            probe_rtt_min_at: None,
+            probe_rtt_until: None,
             probe_rtt_round_done: false,
             held_back: (u64::MAX, 0),
             cycle_since_ns: 0,
@@ -181,8 +183,8 @@ impl Control for Bbr3 {
 
     fn on_sent(&mut self, window: &mut Window, sent: &Sent) {
         let state = &mut *self.0;
-        state.min_rtt_at_ns.get_or_insert(sent.now_ns);
-        state.probe_rtt_min_at_ns.get_or_insert(sent.now_ns);
+        state.min_rtt_at.get_or_insert_with(|| jiffies(sent.now_ns));
+        state.probe_rtt_min_at.get_or_insert_with(|| jiffies(sent.now_ns));
         if f64::from(sent.in_flight + 1) >= window.cwnd.floor() {
             state.fills_window = true;
             state.fills_window_until = state.delivered + u64::from(sent.in_flight) + 1;
