@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import sluicegate as sg
+from sluicegate.cli import main
 from sluicegate.scenario import NetworkScenario
 from sluicegate.worlds.network.band_figure import band_rows, bands_figure, in_time
 from sluicegate.worlds.network.record import NetworkRecord
@@ -119,3 +121,36 @@ def test_a_kept_record_keeps_them(records: list[NetworkRecord], tmp_path: Path) 
     assert kept.bands == port.bands
     assert kept.band_series.equals(port.band_series)
     assert kept.band_distributions.equals(port.band_distributions)
+
+
+def test_a_sweep_has_them_as_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The tins of CAKE are others at each point."""
+    scenario = NetworkScenario.parse(
+        {
+            "topology": {"kind": "dumbbell", "rate_bps": 2e6, "client_delays_s": [0.01]},
+            "flows": [_flows("a", dscp=46), _flows("b", ecn=True, ect1=True)],
+            "queue": {"limit": 100, "ecn": True},
+            "duration_s": 1,
+            "replications": 1,
+            "disciplines": [{"aqm": "dualpi2"}, {"aqm": "cake", "victim": "front"}],
+        }
+    )
+    kinds = ["besteffort", "diffserv3", "diffserv4"]
+    out = tmp_path / "out"
+    found = sg.sweep(scenario, {"cake.diffserv": kinds}, out, workers=1, report=False)
+    frame = found.frame()
+    for kind, parts in zip(kinds, ([], ["bulk"], ["bulk", "video"]), strict=True):
+        own = frame.filter(pl.col("discipline").str.starts_with("cake"))
+        (row,) = own.filter(pl.col("cake.diffserv") == kind).iter_rows(named=True)
+        for tin in ("bulk", "video"):
+            assert (row[f"tin {tin}.queue_mean"] is not None) == (tin in parts), (kind, tin)
+        assert row["lane L.sojourn_p99"] is None
+    alone = sg.network.simulate(scenario.replace(disciplines=scenario.disciplines[:1]))
+    lanes = frame.filter(discipline="dualpi2")
+    for name in ("lane L.sojourn_p99", "lane C.loss_ratio", "lane C.mark_ratio"):
+        assert set(lanes[name]) == {alone[name].value}
+    capsys.readouterr()
+    assert main(["results", str(out), "--measures", "lane L.sojourn_p99,tin voice.loss_ratio"]) == 0
+    told = capsys.readouterr().out
+    assert "lane L" in told
+    assert "tin voice" in told

@@ -121,12 +121,12 @@ def sweep(
     table = options.table(scenario, "sweep", _FIELDS)
     given = dict(_variable(text) for text in vary or [])
     conditions = options.conditions(where)
-    columns = options.measures(measures, chosen.classes())
+    columns = options.measures(measures, chosen.parts())
     varied = given or table.get("vary", {})
     picture = Picture(figure, y, x, colour, width, xlabel, ylabel, xscale, yscale)
     # before hours of runs, not after
     paths = [path.strip() for name in varied for path in name.split(",")]
-    picture.check(paths, chosen.classes())
+    picture.check(paths, chosen.parts())
     with progress(1) as watch:
         found = run(
             chosen,

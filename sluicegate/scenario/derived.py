@@ -89,9 +89,13 @@ class _AnyScenarioBase(Table):
         """The class of each group of flows by its name; empty if none is counted by class."""
         return []
 
+    def bands(self) -> list[str]:
+        """The names of the lanes, tins and classes of service of all disciplines, each once."""
+        return []
+
     def parts(self) -> list[str]:
         """The names of all whose packets are counted apart: classes, and bands of disciplines."""
-        return self.classes()
+        return [*self.classes(), *self.bands()]
 
     def _repr_html_(self) -> str:
         from sluicegate.report.notebook import of_scenario  # reports import this module
@@ -191,12 +195,12 @@ class NetworkScenarioBase(_AnyScenarioBase):
         """As said."""
         return self.handle.classes()
 
-    def parts(self) -> list[str]:
+    def bands(self) -> list[str]:
         """As said."""
         scenario: Any = self  # the generated class
         of_links = map(self.own_discipline, self.queued_links)
         disciplines = [*scenario.disciplines, *filter(None, of_links)]
-        return [*self.classes(), *(band for each in disciplines for band in each.bands)]
+        return list(dict.fromkeys(band for each in disciplines for band in each.bands))
 
     def notes(self) -> list[str]:
         """What a reader of the measures must know, a sentence each."""

@@ -55,7 +55,7 @@ def check(
         x: Likewise.
         colour: Likewise.
         paths: What varies.
-        classes: Names of the scenario's classes of flows; None: they are not known.
+        classes: Names of the scenario's classes of flows and bands; None: they are not known.
 
     Raises:
         SluiceError: If it cannot be drawn.

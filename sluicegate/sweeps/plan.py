@@ -190,13 +190,14 @@ class Plan:
                     raise SluiceError(f"{self.told(run)}: {error}") from error
         return changes
 
+    def _inside(self, place: int) -> dict[str, str]:
+        """What varies of a discipline, and where its path leads."""
+        return {path: inside for path in self.paths if (inside := self.own_path(path, place))}
+
     def tasks(self) -> list[Task]:
         """Every simulation, each once, in the order of its first run."""
         worlds, disciplines = len(self.worlds), len(self.bases)
-        own = [
-            {path: inside for path in self.paths if (inside := self.own_path(path, place))}
-            for place in range(disciplines)
-        ]
+        own = [self._inside(place) for place in range(disciplines)]
         for path in self.paths:
             if not any(path in each for each in own):
                 raise SluiceError(f"{path}: there are {disciplines} disciplines, counted from 0")
@@ -267,8 +268,21 @@ class Plan:
         for path in self.paths:
             kinds[path] = _kind([_cell(point[path]) for point in self.points])
         kinds |= {"identity": pl.String, "time_unit": pl.String}
-        kinds |= measure_columns(self.scenario.classes())
+        kinds |= measure_columns(self.scenario.classes(), self._bands())
         return kinds | {"notes": pl.String}
+
+    def _bands(self) -> list[str]:
+        """The bands of all disciplines at all points: some depend on a word, as CAKE's tins do."""
+        first: dict[tuple[str, ...], int] = {}
+        for number, point in enumerate(self.points):
+            words = tuple(value for value in point.values() if isinstance(value, str))
+            first.setdefault(words, number)
+        found = self.scenario.bands()
+        for number in first.values():
+            for place, base in enumerate(self.bases):
+                run = (number * len(self.bases) + place) * len(self.worlds)
+                found += base.replace(self._changes(run, self._inside(place))).bands()
+        return list(dict.fromkeys(found))
 
     def varied(self) -> dict[str, list[Any]]:
         """The values of what varies, each once, in order."""

@@ -40,7 +40,7 @@ class Kept:
 
     def __init__(self, problem: Problem, folder: TuningFolder | None) -> None:
         self._names = [axis.name for axis in problem.axes]
-        self._classes = problem.base.classes()
+        self._classes, self._bands = problem.base.classes(), problem.base.bands()
         self._runs: dict[Asked, Columns] = {}
         self._writer: Writer | None = None
         self._written_s = time.monotonic()
@@ -106,7 +106,7 @@ class Kept:
         kinds: dict[str, Any] = dict.fromkeys(self._names, pl.Float64)
         kinds |= {"stream": pl.String, "number": pl.Int64}
         kinds |= {"identity": pl.String, "time_unit": pl.String}
-        return kinds | measure_columns(self._classes)
+        return kinds | measure_columns(self._classes, self._bands)
 
     def _read(self, folder: TuningFolder) -> None:
         for row in folder.rows():

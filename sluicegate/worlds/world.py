@@ -64,6 +64,9 @@ class AnyScenario(Protocol):
     def classes(self) -> Sequence[str]:
         """The class of each group of flows by its name; empty if none is counted by class."""
 
+    def bands(self) -> list[str]:
+        """The names of the lanes, tins and classes of service of all disciplines, each once."""
+
     def parts(self) -> Sequence[str]:
         """All whose packets are counted apart: classes, and lanes, tins or classes of service."""
 
