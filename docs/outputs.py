@@ -528,8 +528,9 @@ def _column(of: Any) -> Schema:
 
 def _or_null(of: pl.DataType) -> Schema:
     """Return the schema of a column that may have no value."""
-    if isinstance(of, pl.Struct):
-        return {**_column(of), "type": ["object", "null"]}
+    if isinstance(of, pl.Struct | pl.List):
+        found = _column(of)
+        return {**found, "type": [found["type"], "null"]}
     return _type(of.to_python() | None)
 
 

@@ -28,12 +28,13 @@ _MEASURES: dict[str, pl.DataType | type[pl.DataType]] = {
     "delay_ms": _TIMES,
     "delay_sum_ns": pl.Int64,
 }
-_DISTRIBUTIONS = ("queue", "sojourn", "delay", "lateness")
+_OF_BAND = ("queue", "sojourn", "delay")
+_DISTRIBUTIONS = (*_OF_BAND, "lateness")
 _PAIRS = pl.List(pl.List(pl.Int64))
 # of the columns, those that have no value where it is unknown, or where there is none
 UNKNOWN = (
     *("limit_bytes", "qdisc", "average_queue", "drop_probability"),
-    *("kernel_held", "kernel_queue_drops", "kernel_buffer_drops", "wire"),
+    *("kernel_held", "kernel_queue_drops", "kernel_buffer_drops", "bands", "wire"),
 )
 # what every line has, of former versions, too
 _ALWAYS = ("link", "time_s", "arrivals", "lost", "marked", "sojourn_ms", "delay_ms", "lateness_ms")
@@ -54,6 +55,7 @@ SCHEMA = pl.Schema(
         **dict.fromkeys(("unreadable", "unmarkable", "id_gaps", "overruns"), pl.Int64),
         **dict.fromkeys(("refused_verdicts", "kernel_held", "kernel_queue_drops"), pl.Int64),
         "kernel_buffer_drops": pl.Int64,
+        "bands": pl.List(pl.Struct({**_MEASURES, "queue_packets": pl.Int64})),
         "wire": pl.Struct(dict.fromkeys(("entered", "lost", "reordered"), pl.Int64)),
         "interval": pl.Struct(
             {
@@ -62,6 +64,11 @@ SCHEMA = pl.Schema(
                 "lateness_sum_ns": pl.Int64,
                 "flows": _FLOWS,
                 **{f"{name}_distribution_ns": _PAIRS for name in _DISTRIBUTIONS},
+                "bands": pl.List(
+                    pl.Struct(
+                        {**_MEASURES, **{f"{name}_distribution_ns": _PAIRS for name in _OF_BAND}}
+                    )
+                ),
             }
         ),
     }

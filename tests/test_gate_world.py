@@ -21,6 +21,7 @@ from sluicegate.testbed.run import run as run_job
 from sluicegate.worlds.gate import measure, refusals
 from sluicegate.worlds.gate.daemon import daemon
 from sluicegate.worlds.gate.lines import Lines
+from sluicegate.worlds.network.band_figure import band_rows, bands_figure
 from sluicegate.worlds.real.plan import plan
 
 pytestmark = pytest.mark.slow
@@ -139,6 +140,46 @@ def test_a_flooded_link_sends_what_it_can_and_loses_the_rest():
     assert record.delay_distribution.sum() == pytest.approx(1)
     sent = record.flows["packets"][0] + record.ports[0].rows("losses").max()
     assert sent == pytest.approx(8000, rel=0.02 + stalled)
+
+
+@needs_gate
+def test_lanes_are_counted_as_in_the_network_world():
+    """A lane of L4S and one without, beside a queue that has none."""
+    flows = [
+        {**POISSON, "label": "l4s", "ecn": True, "ect1": True, "packet_bytes": 500},
+        {**POISSON, "label": "classic", "rate_bps": 4e6, "packet_bytes": 500},
+    ]
+    given = scenario(*flows, queue={"limit": 50, "ecn": True})
+    given = given.replace(disciplines=[{"aqm": "dualpi2"}, {"aqm": "codel"}])
+    compared = sg.compare(given, world=["network", "gate"])
+    predicted, without, measured, also_without = sorted(
+        compared.records,
+        key=lambda record: (record.world != "network", record.discipline != "dualpi2"),
+    )
+    stalled = measured.lateness["max_s"].max()
+    assert measured.ports[0].bands == predicted.ports[0].bands == ["lane C", "lane L"]
+    assert without.ports[0].bands == also_without.ports[0].bands == []
+    of_lanes = [name for name in predicted.measures if name.startswith("lane ")]
+    assert len(of_lanes) > 20
+    assert {*of_lanes} <= {*measured.measures}
+    assert not any(name.startswith("lane") for name in [*also_without.measures, *measured.unknown])
+    for lane in ("lane C", "lane L"):
+        for name in ("throughput_bps", "sojourn_mean"):
+            here, there = (each[f"{lane}.{name}"].value for each in (measured, predicted))
+            assert here == pytest.approx(there, rel=0.2 + 4 * stalled, abs=0.0005), (lane, name)
+    sums = [
+        sum(measured[f"{lane}.{name}"].value for lane in ("lane C", "lane L"))
+        for name in ("queue_mean", "throughput_bps")
+    ]
+    assert sums == pytest.approx([measured["queue_mean"].value, measured["throughput_bps"].value])
+    both = (predicted.ports[0], measured.ports[0])
+    assert both[0].band_series.schema == both[1].band_series.schema
+    assert both[0].band_distributions.schema == both[1].band_distributions.schema
+    assert len(both[0].band_series) == len(both[1].band_series)
+    figure = bands_figure(compared.records)
+    assert figure is not None
+    assert len(figure.axes) == 4
+    assert len(band_rows(compared.records)[1]) == 4
 
 
 @needs_gate

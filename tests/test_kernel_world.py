@@ -187,9 +187,11 @@ def test_a_record_says_which_reasons_it_cannot_know(warm_up, rest):
     found = simulate(scenario(duration_s=1.0, warm_up_s=0.5))
 
     def part(known):
-        return SimpleNamespace(ports=[SimpleNamespace(reasons_known=known)])
+        counted = SimpleNamespace(reasons_known=known, queue_known=True, marks_known=True)
+        return SimpleNamespace(ports=[counted], bands=[[]])
 
-    record = _known(found, [SimpleNamespace(periods=[part(warm_up), part(rest)])], "no reason told")
+    runs = [SimpleNamespace(periods=[part(warm_up), part(rest)])]
+    record = _known(found, runs, "no reason told", [[]])
     assert ("early_loss_ratio" in record.whole) == (warm_up and rest)
     for measures in (record.measures, record.ports[0].measures, record.replications.columns):
         assert ("early_loss_ratio" in measures) == rest

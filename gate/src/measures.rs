@@ -194,6 +194,16 @@ impl Measures {
         self.until_ns = now_ns;
     }
 
+    /// Counts a packet whose transmission begins, and that has waited for the first of two times; the
+    /// second one is from its arrival until the transmission ends.
+    #[inline]
+    pub fn send(&mut self, bytes: u32, (sojourn_ns, delay_ns): (u64, u64)) {
+        self.sent += 1;
+        self.sent_bytes += u64::from(bytes);
+        self.sojourn.add(sojourn_ns);
+        self.delay.add(delay_ns);
+    }
+
     /// Returns the mean number of packets that waited.
     pub fn queue_mean(&self) -> f64 {
         self.queue_packet_ns() as f64 / self.until_ns.max(1) as f64

@@ -16,7 +16,10 @@ use crate::{
     measures::Measures,
     packet::Held,
     print,
-    router::link::{Link, Outlet},
+    router::{
+        bands::Band,
+        link::{Link, Outlet},
+    },
     say,
     settings::Settings,
     telemetry::summary,
@@ -47,7 +50,8 @@ impl<O: Observer<Held>> Outlet<Held> for Watch<O> {
     fn lost_on_wire(&mut self, _: Held) {}
 }
 
-/// Sends a capture through the forward link and shows `watch` every decision.
+/// Sends a capture through the forward link and shows `watch` every decision. Returns what was counted, also
+/// of each band.
 ///
 /// # Errors
 /// If the capture is too long for the clock, or the link too slow.
@@ -55,7 +59,7 @@ pub fn replay(
     capture: &Capture,
     settings: &Settings,
     watch: &mut impl Outlet<Held>,
-) -> Result<Measures, Failure> {
+) -> Result<(Measures, Option<Vec<Band>>), Failure> {
     let last_ns = capture.time_ns.last().copied().unwrap_or_default();
     let clock = Clock::new(last_ns, ROOM).ok_or_else(|| {
         Failure(format!(
@@ -80,7 +84,7 @@ pub fn replay(
         })?;
         link.advance(now_ns, watch);
     }
-    Ok(link.measures(now_ns))
+    Ok((link.measures(now_ns), link.bands(now_ns)))
 }
 
 /// Returns the packets of a capture, with their flows hashed like the datagrams of the network
@@ -110,11 +114,15 @@ pub fn run(options: &ReplayOptions) -> Result<(), Failure> {
         ));
     }
     let settings = Settings::read(&options.link)?;
+    settings
+        .forward
+        .discipline
+        .without_ack_filter("the packets of a replay are datagrams, as in the network world")?;
     let capture = sluice_capture::read(&options.capture)?;
     for note in &capture.notes {
         say(&format!("{}: {note}", options.capture.display()));
     }
-    let (measures, logged) = match &options.decisions {
+    let ((measures, _), logged) = match &options.decisions {
         None => (replay(&capture, &settings, &mut Watch(()))?, Ok(())),
         Some(path) => {
             let mut log = DecisionLog::new(LineFile::new(create(path)?));

@@ -228,7 +228,7 @@ impl Shadows {
 
     /// Does what it is told until the router ends; `at_record` gets the time, ns, the number of
     /// arrivals left out, and the links, whenever the router makes a record.
-    fn follow(self, mut at_record: impl FnMut(u64, u64, &mut [Link<Held>])) {
+    fn follow(self, mut at_record: impl FnMut(u64, u64, &mut [Link])) {
         let links = self.links.into_iter().zip(self.streams);
         let mut links: Vec<_> = links
             .map(|(settings, place)| {

@@ -1,5 +1,7 @@
 //! The tests of this crate, as one program: compiled and linked once, not once for each file.
 
+mod acks;
+mod bands;
 mod in_a_row;
 mod kernel_log;
 mod reload;

@@ -90,7 +90,7 @@ fn in_gate(packets: &[(u64, u32, u32)], all: &[Settings]) -> Vec<Seen> {
             link.arrive(*at_ns, packet, &mut outlet);
         }
         link.advance(until_ns, &mut outlet);
-        let look = |link: &mut Link<Held>| {
+        let look = |link: &mut Link| {
             let known = link.aqm();
             let known = known.map(|aqm| vec![aqm.average(), aqm.probability()]);
             let verdicts = link.measures(until_ns).verdicts;

@@ -100,7 +100,7 @@ impl Trace for Beside<'_> {
 
 /// Returns the repository's capture, repeated; one of every three packets has Not-ECT, one ECT(0) and
 /// one ECT(1). Flows have different DSCPs.
-fn recorded(packets: usize) -> Capture {
+pub fn recorded(packets: usize) -> Capture {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures/gateway.pcap");
     let once = sluice_capture::read(path).unwrap();
     let pause_ns = once.time_ns.last().unwrap() + 1_000_003;
@@ -126,12 +126,8 @@ fn in_replay(capture: &Capture, settings: &Settings) -> Vec<Decision> {
     watch.0.0
 }
 
-/// Compares the network world's decisions with those of a replay.
-fn beside_network<'a>(
-    replayed: &'a [Decision],
-    capture: &Capture,
-    settings: &Settings,
-) -> Beside<'a> {
+/// Returns the same link and packets in the network world.
+pub fn plan_of(capture: &Capture, settings: &Settings) -> Plan {
     let LinkSettings {
         rate_bps,
         buffer,
@@ -149,7 +145,7 @@ fn beside_network<'a>(
         scheduler: discipline.in_lanes.clone(),
         aqm: discipline.spec.source().unwrap(),
     };
-    let plan = Plan {
+    Plan {
         topology: Topology {
             nodes: vec!["left".into(), "right".into()],
             links: vec![sluice_network::Link {
@@ -181,7 +177,16 @@ fn beside_network<'a>(
         windows: false,
         replications: 1,
         seed: settings.seed,
-    };
+    }
+}
+
+/// Compares the network world's decisions with those of a replay.
+fn beside_network<'a>(
+    replayed: &'a [Decision],
+    capture: &Capture,
+    settings: &Settings,
+) -> Beside<'a> {
+    let plan = plan_of(capture, settings);
     let mut beside = Beside {
         replayed,
         same: 0,
@@ -232,6 +237,11 @@ fn cases() -> impl Iterator<Item = Settings> {
     each.chain(of_classes())
 }
 
+/// Returns every coupled discipline, with marks.
+pub fn coupled_cases() -> impl Iterator<Item = Settings> {
+    cases().filter(|case| case.forward.discipline.aqm.class().is_coupled())
+}
+
 fn settings(number: usize, given: &Value) -> Settings {
     let discipline: Discipline = sluice_scenario::read(given, Path::new("")).unwrap();
     Settings {
@@ -254,7 +264,7 @@ fn settings(number: usize, given: &Value) -> Settings {
 }
 
 /// Classes of service, each a third of the DSCPs: one of drop-tail, one of RED, one of PIE.
-fn of_classes() -> impl Iterator<Item = Settings> {
+pub fn of_classes() -> impl Iterator<Item = Settings> {
     OF_CLASSES.iter().enumerate().map(|(number, scheduler)| {
         let class = |(place, aqm): (usize, &str)| {
             let mut class = table(&[("aqm", aqm)]);

@@ -86,15 +86,34 @@ impl Scheduler {
         unsafe { lanes(configured.config().as_ptr().cast()) as u32 }
     }
 
-    /// Returns the number of bands: parts of the queue that the scheduler tells apart. Those of its lanes
-    /// over which flows are spread by a hash are one band, so `sfq`, `drr` and `fq` have one.
+    /// Returns the number of bands, parts of the queue that the scheduler tells apart, and of lanes in
+    /// each, which follow each other. Lanes over which flows are spread by a hash are one band, so `sfq`,
+    /// `drr` and `fq` have one: `None`.
     ///
     /// # Panics
     /// If `configured` is an AQM.
-    pub fn bands_of(configured: &Configured) -> u32 {
+    pub fn bands_of(configured: &Configured) -> Option<(usize, usize)> {
         let mut values = configured.integers();
         let hashed = values.find(|(name, _)| *name == "queues");
-        Self::lanes_of(configured) / hashed.map_or(1, |(_, queues)| queues as u32)
+        let lanes = hashed.map_or(1, |(_, queues)| queues as usize);
+        let bands = Self::lanes_of(configured) as usize / lanes;
+        (bands > 1).then_some((bands, lanes))
+    }
+
+    /// Returns the band of each traffic class (DSCP and ECN codepoint), if there are bands.
+    ///
+    /// # Panics
+    /// If `configured` is an AQM.
+    pub fn bands_of_traffic_classes(configured: &Configured) -> Option<[usize; 256]> {
+        let (_, lanes) = Self::bands_of(configured)?;
+        let mut scheduler = Self::start(configured);
+        Some(std::array::from_fn(|traffic_class| {
+            let view = View {
+                traffic_class: traffic_class as u8,
+                ..View::default()
+            };
+            scheduler.classify(view, &mut || 0) / lanes
+        }))
     }
 
     /// True if a scheduler's state can go on with other parameters: it is the same scheduler, with as

@@ -7,6 +7,8 @@ use etherparse::{
 };
 use sluice_ecn::Ecn;
 
+use crate::ack::Ack;
+
 /// The link types in which the reader looks for IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
@@ -144,6 +146,8 @@ pub struct Packet {
     pub dscp: u8,
     /// True if it opens a TCP connection: SYN without ACK.
     pub opens: bool,
+    /// What it acknowledges, if it is of TCP.
+    pub ack: Option<Ack>,
 }
 
 impl Packet {
@@ -198,12 +202,14 @@ fn packet_of(ip: &[u8], on_wire: u32) -> Option<Packet> {
     let protocol = payload.ip_number.0;
     let ports = ports(payload);
     let addresses = addresses(net)?;
+    let bytes = if stated_is_possible {
+        stated_bytes
+    } else {
+        on_wire
+    };
+    let headers_bytes = (payload.payload.as_ptr() as usize - ip.as_ptr() as usize) as u32;
     Some(Packet {
-        bytes: if stated_is_possible {
-            stated_bytes
-        } else {
-            on_wire
-        },
+        bytes,
         flow: flow_hash(protocol, addresses, ports),
         protocol,
         addresses,
@@ -211,6 +217,7 @@ fn packet_of(ip: &[u8], on_wire: u32) -> Option<Packet> {
         ecn: Ecn::from_bits(ecn.value()),
         dscp: dscp.value(),
         opens: opens(payload),
+        ack: ack(payload, bytes.saturating_sub(headers_bytes)),
     })
 }
 
@@ -258,6 +265,12 @@ fn opens(payload: &LaxIpPayloadSlice) -> bool {
             .payload
             .get(FLAGS_AT)
             .is_some_and(|flags| flags & (SYN | ACK) == SYN)
+}
+
+/// Returns what a TCP packet acknowledges, of which `bytes` follow the headers of IP.
+fn ack(payload: &LaxIpPayloadSlice, bytes: u32) -> Option<Ack> {
+    let is_whole = payload.ip_number == ip_number::TCP && !payload.fragmented;
+    is_whole.then(|| Ack::of(payload.payload, bytes)).flatten()
 }
 
 fn flow_hash(protocol: u8, addresses: [IpAddr; 2], ports: Option<[u16; 2]>) -> u32 {

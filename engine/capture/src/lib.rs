@@ -4,6 +4,7 @@
 //! (`headers.rs`). It gives one entry for each IP packet, ordered by time. [`ip_packet`] reads a
 //! single packet.
 
+mod ack;
 mod compressed;
 mod error;
 mod headers;
@@ -12,6 +13,7 @@ mod records;
 
 use std::{collections::TryReserveError, path::Path};
 
+pub use ack::Ack;
 pub use error::CaptureError;
 use headers::Link;
 pub use headers::Packet;

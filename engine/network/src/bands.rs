@@ -1,7 +1,6 @@
 //! Bands: parts of a queue that a discipline tells apart, such as the lanes of DualPI2, the tins of
 //! CAKE and classes of service.
 
-use sluice_aqm::Verdict;
 use sluice_queue::Event;
 
 use crate::{
@@ -38,10 +37,10 @@ pub struct Bands {
 }
 
 impl Bands {
-    /// Bands without packets, of a queue with so many lanes.
+    /// So many bands without packets, with so many lanes in each.
     pub fn new(bands: usize, lanes: usize) -> Self {
         Self {
-            lanes: lanes / bands,
+            lanes,
             held: ClassesHeld::new(Some(bands)),
             sent: vec![(0, 0); bands],
         }
@@ -55,20 +54,13 @@ impl Bands {
     pub fn note(&mut self, to: &mut BandTallies, now_ns: u64, lane: usize, event: &Event<'_>) {
         let band = lane / self.lanes;
         let cell = &mut to.cells[band];
-        let mut count = |verdict: Verdict| cell.verdicts[verdict as usize] += 1;
-        match event {
-            Event::Arrive(_, verdict) => {
-                // a loss is counted where the packet is known that is lost
-                if !verdict.is_drop() {
-                    count(*verdict);
-                }
-                cell.arrivals += 1;
-            }
-            Event::Join(_) => self.held.change(&mut to.queues, band, now_ns, 1),
-            Event::Leave(..) => self.held.change(&mut to.queues, band, now_ns, -1),
-            Event::LoseArrival(verdict) | Event::LoseLeft(verdict) => count(*verdict),
-            Event::Depart(_, Verdict::Mark) => count(Verdict::Mark),
-            Event::Depart(..) | Event::Tick(_) => {}
+        cell.arrivals += u64::from(matches!(event, Event::Arrive(..)));
+        if let Some(verdict) = event.counted() {
+            cell.verdicts[verdict as usize] += 1;
+        }
+        let change = event.change();
+        if change != 0 {
+            self.held.change(&mut to.queues, band, now_ns, change);
         }
     }
 

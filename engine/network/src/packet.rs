@@ -213,6 +213,7 @@ impl Packet {
                 connection: u64::from(self.flow),
                 acked: self.number,
                 sacks,
+                timestamps: None,
                 ecn_flags: self.ace() & !ACE_AE,
                 is_pure: self.ace() & ACE_AE == 0,
             }

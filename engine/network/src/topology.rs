@@ -20,11 +20,9 @@ pub struct PortPlan {
 }
 
 impl PortPlan {
-    /// Returns the numbers of bands and of lanes; `None` if there are no bands.
+    /// Returns the numbers of bands and of lanes in each; `None` if there are no bands.
     pub(crate) fn bands(&self) -> Option<(usize, usize)> {
-        let scheduler = self.scheduler.as_ref()?;
-        let bands = Scheduler::bands_of(scheduler) as usize;
-        (bands > 1).then(|| (bands, Scheduler::lanes_of(scheduler) as usize))
+        self.scheduler.as_ref().and_then(Scheduler::bands_of)
     }
 }
 

@@ -12,6 +12,8 @@ pub struct AckFacts {
     pub acked: u32,
     /// SACK blocks, the end of each not included; an empty one ends the list.
     pub sacks: [(u32, u32); 4],
+    /// Value and echo of the option for timestamps (RFC 7323), if it has this option.
+    pub timestamps: Option<[u32; 2]>,
     /// The flags ECE and CWR.
     pub ecn_flags: u8,
     /// True if it has no data, no flags but ACK, ECE and CWR, and no options that would be missed.
@@ -36,8 +38,10 @@ pub fn needless(
             // the one found tells of a change of the flags
             (found, count) = (None, count - 1);
         }
-        if !each.is_pure || is_after(each.acked, newest.acked) || !acknowledges_more(newest, &each)
-        {
+        let is_needed = is_after(each.acked, newest.acked)
+            || has_later_timestamps(&each, newest)
+            || !acknowledges_more(newest, &each);
+        if !each.is_pure || is_needed {
             continue;
         }
         let (first, _) = *found.get_or_insert((place, each.ecn_flags));
@@ -49,6 +53,13 @@ pub fn needless(
     let (place, flags) = found?;
     let stands_before = place + 1 == last && flags == newest.ecn_flags;
     (filter == AckFilter::Aggressive && stands_before).then_some(place)
+}
+
+/// True if an ACK has a timestamp that is after that of `newer`, which counts as 0 without one.
+fn has_later_timestamps(ack: &AckFacts, newer: &AckFacts) -> bool {
+    let newer = newer.timestamps.unwrap_or_default();
+    let both = ack.timestamps.into_iter().flatten().zip(newer);
+    both.into_iter().any(|(own, newer)| is_after(own, newer))
 }
 
 /// True if `newer` acknowledges more than `ack`: by SACK blocks, or by its number if they are the same.
@@ -152,6 +163,26 @@ mod tests {
         assert_eq!(removed(Aggressive, &[ack(3), ack(2)]), None);
         // numbers go round
         assert_eq!(removed(Aggressive, &[ack(u32::MAX), ack(1)]), Some(0));
+    }
+
+    #[test]
+    fn later_timestamps_are_kept() {
+        let timed = |acked, timestamps| AckFacts {
+            timestamps,
+            ..ack(acked)
+        };
+        let newest = timed(2, Some([5, u32::MAX]));
+        for (timestamps, place) in [
+            (None, Some(0)),
+            (Some([5, u32::MAX]), Some(0)),
+            (Some([6, u32::MAX]), None),
+            (Some([5, 0]), None),
+        ] {
+            let waiting = [timed(1, timestamps), newest];
+            assert_eq!(removed(Aggressive, &waiting), place, "{timestamps:?}");
+        }
+        // an end that has them and one that does not
+        assert_eq!(removed(Aggressive, &[timed(1, Some([6, 0])), ack(2)]), None);
     }
 
     #[test]

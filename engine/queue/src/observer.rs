@@ -34,6 +34,30 @@ pub enum Event<'a> {
     Tick(&'a View),
 }
 
+impl Event<'_> {
+    /// Returns the verdict that it adds to the counts of its queue. A loss counts once, in the queue in
+    /// which the packet was: a packet that arrives may be admitted while one of another queue is lost.
+    #[inline]
+    pub fn counted(&self) -> Option<Verdict> {
+        match *self {
+            Event::Arrive(_, verdict) => (!verdict.is_drop()).then_some(verdict),
+            Event::LoseArrival(verdict) | Event::LoseLeft(verdict) => Some(verdict),
+            Event::Depart(_, Verdict::Mark) => Some(Verdict::Mark),
+            _ => None,
+        }
+    }
+
+    /// Returns by how many packets more wait in its queue.
+    #[inline]
+    pub fn change(&self) -> i32 {
+        match self {
+            Event::Join(_) => 1,
+            Event::Leave(..) => -1,
+            _ => 0,
+        }
+    }
+}
+
 /// No observer.
 impl<P> Observer<P> for () {
     fn lost(&mut self, _packet: P, _verdict: Verdict) {}

@@ -51,6 +51,9 @@ pub fn read(options: &LinkOptions) -> Result<Settings, SettingsError> {
         return Err(SettingsError(format!("in the kernel, {why}")));
     }
     let mut settings = Settings::read(options)?;
+    settings.forward.discipline.without_ack_filter(
+        "our qdisc does not; sluiced without --backend kernel does, and Linux's own cake",
+    )?;
     if !matches!(settings.forward.service(), None | Some(Service::Steps(_))) {
         return Err(SettingsError(
             "in the kernel, a qdisc has a rate at each moment, and no opportunities: --rate-file must be \

@@ -289,6 +289,7 @@ impl InKernel {
                 ..Live::default()
             },
             measures,
+            bands: None,
             wire: None,
             losses: Losses::default(),
             // no packet is handed over to the gate, so none is lost on the way

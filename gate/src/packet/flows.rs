@@ -172,6 +172,7 @@ mod tests {
             ecn: Ecn::NotEct,
             dscp: 0,
             opens: false,
+            ack: None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! A packet in the queue of the gate: what decisions need, without its payload.
 
+mod acks;
 pub mod class;
 pub mod ecn;
 pub mod flows;
@@ -8,7 +9,7 @@ use std::net::IpAddr;
 
 use sluice_capture::Packet as Read;
 use sluice_ecn::Ecn;
-use sluice_queue::{Packet, hash_of};
+use sluice_queue::{AckFacts, Packet, hash_of};
 
 use self::class::Class;
 
@@ -31,6 +32,8 @@ pub struct Held {
     pub marked: bool,
     /// What it asked for as it arrived.
     pub class: Class,
+    /// What it acknowledges, if it is of TCP.
+    pub ack: Option<AckFacts>,
 }
 
 impl Held {
@@ -47,6 +50,7 @@ impl Held {
             ecn: packet.ecn,
             dscp: packet.dscp,
             class: Class::of(packet.dscp, packet.ecn),
+            ack: acks::facts(packet),
             ..arriving
         })
     }
@@ -83,5 +87,30 @@ impl Packet for Held {
     fn mark(&mut self) {
         self.ecn = Ecn::Ce;
         self.marked = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_capture::ip_packet;
+
+    use super::*;
+
+    /// DSCP and ECN codepoint are where each version of IP has them.
+    #[test]
+    fn the_traffic_class_of_ipv6_is_read_as_the_type_of_service_of_ipv4() {
+        for class in 0..=u8::MAX {
+            let mut four = vec![0x45, class, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0];
+            four.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+            let mut six = vec![0x60 | class >> 4, class << 4, 0, 0, 0, 8, 17, 64];
+            six.extend([0xfd; 32]);
+            for mut packet in [four, six] {
+                packet.extend([0x20, 0, 0x20, 1, 0, 8, 0, 0]);
+                let bytes = packet.len() as u32;
+                let held = Held::arriving(1, bytes, ip_packet(&packet, bytes).as_ref());
+                assert_eq!(held.traffic_class(), class);
+                assert_eq!((held.dscp, held.ecn.bits()), (class >> 2, class & 3));
+            }
+        }
     }
 }

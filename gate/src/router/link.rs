@@ -6,15 +6,19 @@
 use std::collections::VecDeque;
 
 use rand::Rng;
-use sluice_aqm::{NEVER, Running, Verdict};
+use sluice_aqm::{NEVER, Running, Scheduler, Verdict};
 use sluice_link::{Clock, Ticks, Transmitter};
-use sluice_queue::{Observer, Packet, Queue, Waiting};
+use sluice_queue::{Observer, Queue, Waiting};
 use sluice_random::Stream;
 use sluice_wire::{Wire, WireTally};
 
 use crate::{
     measures::Measures,
-    router::on_wire::{OnWire, Room},
+    packet::Held,
+    router::{
+        bands::{Band, Bands, Counting},
+        on_wire::{OnWire, Room},
+    },
     settings::{LEAST_BYTES, LinkSettings},
 };
 
@@ -46,20 +50,20 @@ impl Tick {
 }
 
 /// A queue and the link behind it.
-pub struct Link<P> {
+pub struct Link {
     settings: LinkSettings,
     clock: Clock,
     transmitter: Transmitter,
-    queue: Queue<P, Running>,
+    queue: Queue<Held, Running>,
     random: Stream,
     /// End of the transmission in progress.
     sending: Option<Ticks>,
     /// When an idle link asks the queue again, whose shaper holds packets.
     ready: Option<Ticks>,
     /// Packets that were sent or are in transmission, and when they leave the link.
-    on_way: VecDeque<(Ticks, P)>,
+    on_way: VecDeque<(Ticks, Held)>,
     /// What happens to them then.
-    wire: Option<OnWire<P>>,
+    wire: Option<OnWire<Held>>,
     tick: Option<Tick>,
     /// The next change of the rate, if there is one.
     change: Option<Tick>,
@@ -68,15 +72,28 @@ pub struct Link<P> {
     announced: u64,
     arrival_announced: u64,
     measures: Measures,
+    /// Counts by band; `None`: the discipline has none, or had others before a change.
+    bands: Option<Bands>,
 }
 
-impl<P: Packet> Link<P> {
+/// Observes the queue of a link.
+macro_rules! counting {
+    ($link:expr, $outlet:expr) => {
+        &mut Counting {
+            bands: $link.bands.as_mut(),
+            outlet: $outlet,
+        }
+    };
+}
+
+impl Link {
     /// Returns an idle link with an empty queue at time 0; `random` is the AQM's random stream.
     pub fn new(settings: LinkSettings, clock: Clock, random: Stream) -> Self {
         let mut link = Self {
             transmitter: Transmitter::new(settings.rate_bps, settings.delay_ns)
                 .with_service(settings.service().cloned()),
             queue: settings.queue(),
+            bands: Bands::of(&settings),
             settings,
             clock,
             random,
@@ -140,11 +157,19 @@ impl<P: Packet> Link<P> {
     }
 
     /// Goes on with other settings, rate and delay from the next packet on; [`Queue::retune`] says
-    /// what stays. The wire must be the same.
+    /// what stays. The wire must be the same. If its bands are others from then on, they are not counted any
+    /// more.
     pub fn change(&mut self, now_ns: u64, settings: LinkSettings) {
         let service = settings.service().cloned();
         self.transmitter
             .set(settings.rate_bps, settings.delay_ns, service);
+        let goes_on = match (self.settings.in_lanes(), settings.in_lanes()) {
+            (Some(before), Some(after)) => Scheduler::can_become(before, after),
+            _ => false,
+        };
+        if !goes_on {
+            self.bands = None;
+        }
         let random = &mut || self.random.next_u64();
         settings.retune(now_ns, &mut self.queue, random);
         self.hasten_tick(now_ns);
@@ -185,6 +210,15 @@ impl<P: Packet> Link<P> {
         measures
     }
 
+    /// Returns what was counted up to `now_ns` of each of its bands: lanes, tins or classes; `None` after a
+    /// change to other bands.
+    pub fn bands(&mut self, now_ns: u64) -> Option<Vec<Band>> {
+        match &mut self.bands {
+            Some(bands) => Some(bands.measures(now_ns)),
+            None => Bands::of(&self.settings).is_none().then(Vec::new),
+        }
+    }
+
     /// Returns when something is due next, ns; `None` if nothing is pending.
     pub fn due_ns(&self) -> Option<u64> {
         let out = self.on_way.front().map_or(NEVER, |(out, _)| *out);
@@ -210,21 +244,29 @@ impl<P: Packet> Link<P> {
     }
 
     /// Processes everything that is due by `now_ns`.
-    pub fn advance(&mut self, now_ns: u64, outlet: &mut impl Outlet<P>) {
+    pub fn advance(&mut self, now_ns: u64, outlet: &mut impl Outlet<Held>) {
         self.go_on(self.clock.ticks(now_ns + 1), 0, outlet);
     }
 
     /// Takes a packet; times must not decrease. Everything that is due before is processed first.
-    pub fn arrive(&mut self, now_ns: u64, packet: P, outlet: &mut impl Outlet<P>) -> Verdict {
+    pub fn arrive(&mut self, now_ns: u64, packet: Held, outlet: &mut impl Outlet<Held>) -> Verdict {
         let now = self.clock.ticks(now_ns);
         self.go_on(now, self.arrival_announced, outlet);
         self.announced += 1;
         self.arrival_announced = self.announced;
         self.measures.hold(now_ns, self.packets());
         self.measures.arrivals += 1;
-        self.measures.arrived_bytes += u64::from(packet.bytes());
+        self.measures.arrived_bytes += u64::from(packet.bytes);
         let random = &mut || self.random.next_u64();
-        let verdict = self.queue.arrive(now_ns, packet, random, outlet);
+        let verdict = self
+            .queue
+            .arrive(now_ns, packet, random, counting!(self, outlet));
+        if packet.ack.is_some()
+            && let Some(place) = self.queue.needless_ack(|packet| packet.ack)
+        {
+            self.queue
+                .remove_ack(now_ns, place, counting!(self, outlet));
+        }
         if self.sending.is_none() {
             self.start_transmission(now, outlet);
         }
@@ -233,8 +275,8 @@ impl<P: Packet> Link<P> {
 
     /// Removes and returns all packets that it holds: first those on the wire and on the link, then
     /// those in the queue.
-    pub fn drain(&mut self, now_ns: u64) -> Vec<P> {
-        let mut held: Vec<P> = Vec::new();
+    pub fn drain(&mut self, now_ns: u64) -> Vec<Held> {
+        let mut held: Vec<Held> = Vec::new();
         while self.out_of_wire() < NEVER {
             held.extend(self.wire.as_mut().map(OnWire::leave));
         }
@@ -276,7 +318,7 @@ impl<P: Packet> Link<P> {
     /// Processes everything before `until`. At the same time ticks and changes come before the ends of
     /// transmissions, and an arrival comes before what was announced after it, as in the network
     /// world.
-    fn go_on(&mut self, until: Ticks, announced: u64, outlet: &mut impl Outlet<P>) {
+    fn go_on(&mut self, until: Ticks, announced: u64, outlet: &mut impl Outlet<Held>) {
         loop {
             let end = self.end();
             let next = [self.tick, self.change].into_iter().flatten();
@@ -286,7 +328,7 @@ impl<P: Packet> Link<P> {
             {
                 let now_ns = self.clock.ns(next.due);
                 if self.tick.is_some_and(|tick| tick.order() == next.order()) {
-                    self.queue.tick(now_ns, outlet);
+                    self.queue.tick(now_ns, counting!(self, outlet));
                     self.announce_tick(now_ns);
                 } else {
                     self.show_rate(now_ns);
@@ -317,7 +359,7 @@ impl<P: Packet> Link<P> {
     }
 
     /// Lets out what comes out of the wire before `until`.
-    fn leave_wire(&mut self, until: Ticks, outlet: &mut impl Outlet<P>) {
+    fn leave_wire(&mut self, until: Ticks, outlet: &mut impl Outlet<Held>) {
         let Some(wire) = &mut self.wire else { return };
         while let Some(due) = wire.due()
             && due < until
@@ -326,16 +368,16 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    fn start_transmission(&mut self, now: Ticks, outlet: &mut impl Outlet<P>) {
+    fn start_transmission(&mut self, now: Ticks, outlet: &mut impl Outlet<Held>) {
         let now_ns = self.clock.ns(now);
         self.measures.hold(now_ns, self.packets());
         let random = &mut || self.random.next_u64();
-        let next = self.queue.depart(now_ns, random, outlet);
+        let next = self.queue.depart(now_ns, random, counting!(self, outlet));
         self.ready = (self.queue.ready_ns()).map(|ready_ns| self.clock.ticks(ready_ns));
         let Some(Waiting { packet, since_ns }) = next else {
             return;
         };
-        let bytes = packet.bytes().saturating_add(self.settings.overhead_bytes);
+        let bytes = packet.bytes.saturating_add(self.settings.overhead_bytes);
         let out = self.transmitter.send(self.clock, now, bytes);
         let end = self.transmitter.free();
         self.sending = Some(end);
@@ -343,11 +385,11 @@ impl<P: Packet> Link<P> {
         let last = self.on_way.back().map_or(0, |(out, _)| *out);
         self.on_way.push_back((out.max(last), packet));
         outlet.started(&packet, now_ns - since_ns);
-        let measures = &mut self.measures;
-        measures.sent += 1;
-        measures.sent_bytes += u64::from(packet.bytes());
-        measures.sojourn.add(now_ns - since_ns);
-        measures.delay.add(self.clock.ns(end) - since_ns);
+        let times_ns = (now_ns - since_ns, self.clock.ns(end) - since_ns);
+        self.measures.send(packet.bytes, times_ns);
+        if let Some(bands) = &mut self.bands {
+            bands.send(self.queue.served(), packet.bytes, times_ns);
+        }
     }
 }
 

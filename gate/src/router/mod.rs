@@ -1,5 +1,6 @@
 //! The live router: moves packets from a back end through links in real time.
 
+pub mod bands;
 pub mod data_plane;
 pub mod link;
 pub mod on_wire;
@@ -57,7 +58,7 @@ impl Outlet<Held> for Outcome {
 
 /// A link in operation, with its counts.
 struct RunningLink {
-    link: Link<Held>,
+    link: Link,
     outcome: Outcome,
     /// Whole packets that may have to be marked.
     payloads: HashMap<u32, Vec<u8>>,
@@ -226,6 +227,7 @@ impl<B: Backend> DataPlane for Router<B> {
                     aqm.and_then(|aqm| aqm.probability()),
                 ),
                 measures: port.link.measures(now_ns),
+                bands: port.link.bands(now_ns),
                 wire: port.link.wire(),
                 live: Live {
                     sojourn_by_class: port.outcome.sojourn_by_class,

@@ -6,6 +6,7 @@ use crate::{
     backends::{Counts, Losses},
     measures::{Measures, Times},
     packet::{class::ByClass, flows::Shares},
+    router::bands::Band,
     settings::LinkSettings,
 };
 
@@ -43,6 +44,8 @@ pub struct Snapshot {
     pub shares: [Shares; 2],
     /// Measures since the start.
     pub measures: Measures,
+    /// What was counted of each band of the discipline, if it has bands; `None`: it is not known.
+    pub bands: Option<Vec<Band>>,
     /// What its wire did to packets since the start; `None` if nothing happens on it.
     pub wire: Option<WireTally>,
     /// Other counts since the start.

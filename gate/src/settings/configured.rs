@@ -29,17 +29,23 @@ impl ConfiguredDiscipline {
     pub fn of(discipline: Discipline) -> Result<Self, SettingsError> {
         let aqm = discipline.configure();
         let aqm = aqm.map_err(|wrong| SettingsError(wrong.join("\n")))?;
-        if aqm.as_ref().is_some_and(|aqm| AckFilter::of(aqm).is_some()) {
-            let told = "cake.ack_filter must be off: a queue of real packets does not keep what ACKs say; \
-                        the network world does, and Linux's cake (world twin)";
-            return Err(SettingsError(told.to_owned()));
-        }
         Ok(Self {
             aqm: aqm.expect("settings have no AQM of a program"),
             of_classes: discipline.of_classes(),
             in_lanes: discipline.in_lanes(),
             spec: discipline,
         })
+    }
+
+    /// Refuses a discipline that removes ACKs, where they cannot be, for this reason.
+    ///
+    /// # Errors
+    /// If it does.
+    pub(crate) fn without_ack_filter(&self, why: &str) -> Result<(), SettingsError> {
+        match AckFilter::of(&self.aqm) {
+            None => Ok(()),
+            Some(_) => Err(SettingsError(format!("cake.ack_filter must be off: {why}"))),
+        }
     }
 }
 
@@ -56,20 +62,4 @@ pub(super) fn discipline(option: &str, text: &str) -> Result<Discipline, Setting
     let refuse = |what: String| SettingsError(format!("{option} {what}"));
     let given = syntax::discipline(text).map_err(refuse)?;
     sluice_scenario::read(&given, Path::new("")).map_err(|error| refuse(error.to_string()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::named;
-
-    #[test]
-    fn acks_of_real_packets_are_not_filtered() {
-        let given = |ack_filter| format!("cake:ack_filter={ack_filter},victim=front,ecn=true");
-        assert!(named("--aqm", &given("off")).is_ok());
-        let told = named("--aqm", &given("aggressive")).unwrap_err();
-        assert!(
-            told.to_string().contains("cake.ack_filter must be off"),
-            "{told}"
-        );
-    }
 }

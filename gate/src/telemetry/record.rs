@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use sluice_wire::WireTally;
 
 use crate::{
-    measures::{Figures, TimeFigures},
+    measures::{Figures, Measures, TimeFigures},
     packet::flows::ShareFigures,
-    router::snapshot::Snapshot,
+    router::{bands::Band, snapshot::Snapshot},
 };
 
 /// Version of [`Line`]: another one if a field goes or means something else.
@@ -82,11 +82,34 @@ pub struct Line {
     pub kernel_queue_drops: Option<u64>,
     /// Packets for which the receive buffer had no room.
     pub kernel_buffer_drops: Option<u64>,
+    /// Each band of the discipline, if it has any: lanes C and L of DualPI2, tins of CAKE, classes of service,
+    /// in their order. `None` if they are not counted: of a qdisc of the kernel, and after a change to
+    /// another discipline.
+    pub bands: Option<Vec<BandFigures>>,
     /// What happened on the wire behind the link; `None` if nothing does.
     pub wire: Option<WireCounts>,
     /// What was counted since the record before; the record at the end of a run has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
+}
+
+/// What was counted of a band since the start.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BandFigures {
+    /// As for the link.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// Packets that wait now.
+    pub queue_packets: usize,
+}
+
+impl From<&Band> for BandFigures {
+    fn from(band: &Band) -> Self {
+        Self {
+            figures: band.measures.figures(),
+            queue_packets: band.waiting,
+        }
+    }
 }
 
 /// Packets on a wire since the start.
@@ -135,6 +158,43 @@ pub struct Interval {
     pub delay_distribution_ns: Vec<(u64, u64)>,
     /// Likewise of the lateness.
     pub lateness_distribution_ns: Vec<(u64, u64)>,
+    /// Each band; none if the `bands` of the link are not known.
+    #[serde(default)]
+    pub bands: Vec<BandInterval>,
+}
+
+/// What was counted of a band between two records, as of the link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BandInterval {
+    /// Maxima are those of the interval.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// Pairs of a number of waiting packets and how long there were so many, ns.
+    pub queue_distribution_ns: Vec<(u64, u64)>,
+    /// Pairs of a sojourn, ns, and its count.
+    pub sojourn_distribution_ns: Vec<(u64, u64)>,
+    /// Likewise of the delay.
+    pub delay_distribution_ns: Vec<(u64, u64)>,
+}
+
+impl BandInterval {
+    fn of(counted: &Measures) -> Self {
+        Self {
+            figures: counted.figures(),
+            queue_distribution_ns: counted.queue_times(),
+            sojourn_distribution_ns: counted.sojourn.counts(),
+            delay_distribution_ns: counted.delay.counts(),
+        }
+    }
+}
+
+/// Returns what was counted of each band between two records.
+fn bands_since(now: &[Band], earlier: &[Band]) -> Vec<BandInterval> {
+    let nothing = Band::default();
+    let earlier = earlier.iter().chain(std::iter::repeat(&nothing));
+    let both = now.iter().zip(earlier);
+    both.map(|(band, earlier)| BandInterval::of(&band.measures.since(&earlier.measures)))
+        .collect()
 }
 
 impl Record {
@@ -146,6 +206,7 @@ impl Record {
             rate_bps,
             shares,
             measures,
+            bands,
             wire,
             live,
             losses,
@@ -181,6 +242,7 @@ impl Record {
             kernel_held: kernel.held,
             kernel_queue_drops: kernel.queue_drops,
             kernel_buffer_drops: kernel.buffer_drops,
+            bands: (bands.as_ref()).map(|bands| bands.iter().map(BandFigures::from).collect()),
             wire: wire.map(WireCounts::of),
             interval: None,
         }
@@ -190,10 +252,13 @@ impl Record {
     pub fn line(&self, earlier: Option<&Self>) -> Line {
         let Snapshot {
             measures,
+            bands,
             live,
             shares,
             ..
         } = &self.snapshot;
+        let earlier_bands = earlier.and_then(|record| record.snapshot.bands.as_deref());
+        let earlier_bands = earlier_bands.unwrap_or_default();
         let (counted, lateness) = match earlier {
             Some(Self { snapshot, .. }) => (
                 measures.since(&snapshot.measures),
@@ -211,6 +276,7 @@ impl Record {
                 sojourn_distribution_ns: counted.sojourn.counts(),
                 delay_distribution_ns: counted.delay.counts(),
                 lateness_distribution_ns: lateness.counts(),
+                bands: bands_since(bands.as_deref().unwrap_or_default(), earlier_bands),
             }),
             ..self.last_line()
         }

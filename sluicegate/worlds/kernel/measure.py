@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from importlib.metadata import version
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
+import numpy as np
 import polars as pl
 
 from sluicegate import _engine, store
@@ -19,17 +21,19 @@ from sluicegate.errors import NOTHING_FINISHED, InterruptError, SluiceError
 from sluicegate.estimate import Measure
 from sluicegate.lab import kernel
 from sluicegate.lab.testbed import LabTestbed
+from sluicegate.measures import BETWEEN
 from sluicegate.scenario import Discipline, NetworkScenario
+from sluicegate.scenario.derived import DisciplineBase
 from sluicegate.testbed.here import HereTestbed
 from sluicegate.worlds.kernel.packets import write_packets
-from sluicegate.worlds.kernel.plan import LayerOf, lab_plan, modules_of_flows
+from sluicegate.worlds.kernel.plan import Layer, LayerOf, lab_plan, modules_of_flows
 from sluicegate.worlds.kernel.prague import with_prague
 from sluicegate.worlds.kernel.record import KernelRecord
 from sluicegate.worlds.kernel.seen import LinkSeen, Reasons, WireSeen, reasons_of
 from sluicegate.worlds.network.assemble import record as network_record
 from sluicegate.worlds.network.record import NetworkRecord
 from sluicegate.worlds.real.counts import Flows, replication
-from sluicegate.worlds.real.outcome import Replication
+from sluicegate.worlds.real.outcome import Replication, Tally
 from sluicegate.worlds.real.refusals import PRAGUE, controls
 from sluicegate.worlds.real.varying import LINKS, rates
 
@@ -43,6 +47,8 @@ _MIXED = (
     "the qdisc tells at the end of a run how many packets it dropped for each reason: there were "
     "several, and how many of each after the warm-up is not known"
 )
+_UNSEEN = "how long packets waited that were lost is not told of a part of the queue"
+_TOGETHER = "the qdisc counts the marks of all parts of the queue together"
 _SEEDS = 1 << 32
 # from the seeds of the links there to those of the links back, where these have a kind of their own
 _BACK = 1 << 32
@@ -151,8 +157,17 @@ def measure(
         reasons: Sequence[Reasons | None] = told or [None] * len(outcome.seen)
         of_links = [layers[number], back[number] or layers[number]]
         links = [
-            LinkSeen(each, layer.marks_behind, own, rates=its, start_ns=outcome.start_ns)
-            for each, own, layer, its in zip(outcome.seen, reasons, of_links, varying, strict=False)
+            LinkSeen(
+                each,
+                layer.marks_behind,
+                own,
+                rates=its,
+                start_ns=outcome.start_ns,
+                **_bands(scenario, discipline, place, layer),
+            )
+            for place, (each, own, layer, its) in enumerate(
+                zip(outcome.seen, reasons, of_links, varying, strict=False)
+            )
         ]
         if packets is not None:
             write_packets(packets, scenario, planned, outcome)
@@ -177,8 +192,14 @@ def measure(
         discipline=name,
         run=described,
         uncounted="a qdisc does not count packets by class of flows or kind",
+        bands_uncounted="another qdisc took the place of the discipline",
     )
-    found = _known(found, [each for each, _ in runs], _MIXED if layers[0].after else _UNTOLD)
+    found = _known(
+        found,
+        [each for each, _ in runs],
+        _MIXED if layers[0].after else _UNTOLD,
+        [_stands(scenario, discipline, place).bands for place in range(len(found.ports))],
+    )
     found = _overtaken(found, scenario)
     record = KernelRecord(**vars(found), connections=pl.concat([looks for _, looks in runs]))
     if not record.interrupted and not here:
@@ -186,35 +207,78 @@ def measure(
     return record
 
 
-def _known(found: NetworkRecord, runs: Sequence[Replication], why: str) -> NetworkRecord:
-    """The record without the reasons of losses where they are not known.
+def _stands(scenario: NetworkScenario, discipline: Discipline, place: int) -> DisciplineBase:
+    """What stands before a link with a queue."""
+    return scenario.own_discipline(scenario.queued_links[place]) or discipline
+
+
+def _bands(
+    scenario: NetworkScenario, discipline: Discipline, place: int, layer: Layer
+) -> dict[str, Any]:
+    """The bands of what stands before a link, as `LinkSeen` takes them; none without bands."""
+    if not layer.has_bands:
+        return {}
+    band_of = _engine.bands_of_traffic_classes(scenario.handle, discipline.handle, place)
+    return {
+        "band_of": None if band_of is None else np.array(band_of),
+        "bands": len(_stands(scenario, discipline, place).bands),
+    }
+
+
+def _known(
+    found: NetworkRecord, runs: Sequence[Replication], why: str, names: Sequence[Sequence[str]]
+) -> NetworkRecord:
+    """The record without what is not known: reasons of losses, and what is not told of bands.
 
     Args:
         found: The record.
         runs: Its replications.
-        why: Why they are not known, where they are not.
+        why: Why the reasons are not known, where they are not.
+        names: The bands of what stands before each port.
     """
 
-    def kept(measures: dict[str, Measure], place: int, since: int) -> dict[str, Measure]:
-        parts = (period.ports[place] for run in runs for period in run.periods[since:])
-        if all(part.reasons_known for part in parts):
-            return measures
-        return {name: each for name, each in measures.items() if name not in _REASONS}
+    def unknown(place: int, since: int) -> dict[str, str]:
+        """Why measures of a port are not known, by their names or patterns of these."""
+        parts = [period for run in runs for period in run.periods[since:]]
+        told = _untold([part.ports[place] for part in parts], "", why)
+        for name, *of_band in zip(
+            names[place], *(part.bands[place] for part in parts), strict=False
+        ):
+            told |= _untold(of_band, f"{name}{BETWEEN}", why)
+        return told
+
+    def kept(measures: Iterable[str], place: int, since: int) -> list[str]:
+        patterns = list(unknown(place, since))
+        return [name for name in measures if not any(fnmatchcase(name, each) for each in patterns)]
+
+    def known(measures: dict[str, Measure], place: int, since: int) -> dict[str, Measure]:
+        return {name: measures[name] for name in kept(measures, place, since)}
 
     ports = [
-        replace(port, measures=kept(port.measures, place, -1), whole=kept(port.whole, place, 0))
+        replace(port, measures=known(port.measures, place, -1), whole=known(port.whole, place, 0))
         for place, port in enumerate(found.ports)
     ]
-    measures = kept(found.measures, found.main_place, -1)
-    unknown = [name for name in _REASONS if name not in measures]
+    main = found.main_place
     return replace(
         found,
         ports=ports,
-        measures=measures,
-        whole=kept(found.whole, found.main_place, 0),
-        replications=found.replications.drop(unknown),
-        unknown={**found.unknown, **dict.fromkeys(unknown, why)},
+        measures=known(found.measures, main, -1),
+        whole=known(found.whole, main, 0),
+        replications=found.replications.select(kept(found.replications.columns, main, -1)),
+        unknown={**found.unknown, **unknown(main, -1)},
     )
+
+
+def _untold(tallies: Sequence[Tally], prefix: str, why: str) -> dict[str, str]:
+    """Which measures of a port, or of a band of it, are not known, and why; as `unknown`."""
+    told = dict[str, str]()
+    if not all(each.reasons_known for each in tallies):
+        told |= {f"{prefix}{name}": why for name in _REASONS}
+    if not all(each.queue_known for each in tallies):
+        told[f"{prefix}queue_*"] = _UNSEEN
+    if not all(each.marks_known for each in tallies):
+        told[f"{prefix}mark_ratio"] = _TOGETHER
+    return told
 
 
 def _overtaken(found: NetworkRecord, scenario: NetworkScenario) -> NetworkRecord:

@@ -33,6 +33,7 @@ class Layer:
         words: What `tc` calls it: the qdisc and its parameters.
         shapes: Whether it keeps to the link's rate by itself.
         marks_behind: Whether it has packets marked behind the link, and counts them as overlimits.
+        has_bands: Whether its bands, if it has any, are those of the discipline.
         more: Lines of `tc` that follow, with `{link}` in place of the link; the qdisc's handle is
             `HANDLE` then, and that of the shaper before it `1:`.
         before: Commands that come first.
@@ -47,6 +48,7 @@ class Layer:
     words: str
     shapes: bool
     marks_behind: bool = False
+    has_bands: bool = True
     more: Sequence[str] = ()
     before: Sequence[Sequence[str]] = ()
     after: Sequence[str] = ()

@@ -42,6 +42,7 @@ from sluicegate.worlds.network.record import (
 Periods: TypeAlias = Sequence[Sequence[Period]]
 
 _NS_PER_S = 1e9
+_UNCOUNTED = "counting by class would take too much memory"
 # positions of the kinds of packets in the engine's counts; 1 are ACKs
 _DATA, _DATAGRAM = 0, 2
 _ONE_PACKET = Sizes(kind="constant", mean_packets=1)
@@ -56,7 +57,8 @@ def record(
     identity: str,
     discipline: str,
     run: dict[str, Any],
-    uncounted: str = "counting by class would take too much memory",
+    uncounted: str = _UNCOUNTED,
+    bands_uncounted: str = _UNCOUNTED,
 ) -> NetworkRecord:
     """The record of the replications that were finished.
 
@@ -67,6 +69,7 @@ def record(
         discipline: Likewise.
         run: Likewise.
         uncounted: Why packets are not counted by class or kind, where they are not.
+        bands_uncounted: Likewise by band.
     """
     flows = flow_frame(scenario, runs)
     rates, demands = _lasting(flows, run, len(runs))
@@ -101,8 +104,16 @@ def record(
         class_distributions=classes.distributions(measured.classes),
         replications=replications,
         series=flow_series_frame([each.flows for each in runs], scenario.sample_s),
-        unknown=dict.fromkeys(measured.uncounted(names), uncounted),
+        unknown={
+            **dict.fromkeys(measured.uncounted(names), uncounted),
+            **dict.fromkeys(_unsplit(in_bands, measured.bands), bands_uncounted),
+        },
     )
+
+
+def _unsplit(in_bands: Sequence[str], counted: bands.Counted) -> list[str]:
+    """The measures of bands, by patterns, where none is counted."""
+    return [] if counted else [f"{name}{BETWEEN}*" for name in in_bands]
 
 
 def _method(scenario: NetworkScenario, replications: pl.DataFrame) -> str:

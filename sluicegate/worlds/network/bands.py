@@ -82,10 +82,11 @@ def series(bands: Counted, runs: Sequence[PortSeries], sample_s: float) -> pl.Da
     frames = [
         pl.DataFrame(
             {
-                "band": pl.Series([name] * len(queue), dtype=pl.String),
-                "replication": pl.Series([number] * len(queue), dtype=pl.UInt32),
-                "time_s": np.arange(len(queue)) * sample_s,
-                "queue": queue,
+                "band": pl.Series([name] * len(sent), dtype=pl.String),
+                "replication": pl.Series([number] * len(sent), dtype=pl.UInt32),
+                "time_s": np.arange(len(sent)) * sample_s,
+                # null where it is not known
+                "queue": pl.Series([None] * len(sent) if queue is None else queue, dtype=pl.UInt32),
                 "sent": sent,
                 "sojourn_s": sojourn_ns / _NS_PER_S,
             }

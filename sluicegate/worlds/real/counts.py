@@ -38,6 +38,9 @@ class LinkCounts(Protocol):
     def tally(self, since_ns: int, until_ns: int, rate_bps: float) -> Tally:
         """What was counted between two times."""
 
+    def bands(self, since_ns: int, until_ns: int, rate_bps: float) -> Sequence[Tally]:
+        """The same of each band of its discipline; of none where they are not counted."""
+
     def series(self, times_ns: NDArray[np.int64]) -> PortSeries:
         """How the link stood at some times."""
 
@@ -74,19 +77,25 @@ def replication(
     last = (plan.job.hosts[0].duration_ns - 1) // samples
     warm_up_ns = samples * min(round(scenario.warm_up * _NS_PER_S / samples), last)
     cuts = sorted({0, warm_up_ns, plan.job.hosts[0].duration_ns})
-    classes = felt(plan.job.hosts[0].drawn, outcome, cuts[1:])
-    periods = [
-        flows.period(
+    felt_in_parts = felt(plan.job.hosts[0].drawn, outcome, cuts[1:])
+
+    def period(since_ns: int, until_ns: int, of_classes: Sequence[ClassCounts]) -> Period:
+        part = outcome.start_ns + since_ns, outcome.start_ns + until_ns
+        of_links = list(zip(counts, links, strict=True))
+        return flows.period(
             since_ns,
             until_ns,
-            [
-                each.tally(outcome.start_ns + since_ns, outcome.start_ns + until_ns, link.rate_bps)
-                for each, link in zip(counts, links, strict=True)
-            ],
-            [each.wire(outcome.start_ns + since_ns, outcome.start_ns + until_ns) for each in wires],
-            of_classes,
+            ports=[each.tally(*part, link.rate_bps) for each, link in of_links],
+            bands=[each.bands(*part, link.rate_bps) for each, link in of_links],
+            wires=[each.wire(*part) for each in wires],
+            classes=of_classes,
         )
-        for (since_ns, until_ns), of_classes in zip(itertools.pairwise(cuts), classes, strict=True)
+
+    periods = [
+        period(since_ns, until_ns, of_classes)
+        for (since_ns, until_ns), of_classes in zip(
+            itertools.pairwise(cuts), felt_in_parts, strict=True
+        )
     ]
     return Replication(
         periods=periods,
@@ -173,7 +182,9 @@ class Flows:
         self,
         since_ns: int,
         until_ns: int,
+        *,
         ports: Sequence[Tally],
+        bands: Sequence[Sequence[Tally]],
         wires: Sequence[tuple[int, int, int]],
         classes: Sequence[ClassCounts],
     ) -> Period:
@@ -191,6 +202,7 @@ class Flows:
         ]
         return Period(
             ports=ports,
+            bands=bands,
             acknowledged=round(float(self._acknowledged()[first:last].sum())),
             retransmissions=grown("retransmissions"),
             timeouts=grown("timeouts"),

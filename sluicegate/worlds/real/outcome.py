@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,8 +45,10 @@ class Tally:
     served_bytes: int
     sojourn: Times
     delay: Times
-    # whether it is known for which reason packets were lost
+    # whether it is known why packets were lost, how many waited, and how many were marked
     reasons_known: bool = True
+    queue_known: bool = True
+    marks_known: bool = True
 
 
 @dataclass(frozen=True)
@@ -56,13 +58,13 @@ class Period:
     ports: Sequence[Tally]
     # a router does not count packets by kind
     kinds: ClassVar[Sequence[Any]] = ()
-    # nor by band
-    bands: ClassVar[Sequence[Any]] = ()
     acknowledged: int
     retransmissions: int
     timeouts: int
     datagrams_sent: int
     datagrams_received: int
+    # of each port, its bands; of a port without bands, and of one that does not count them, none
+    bands: Sequence[Sequence[Tally]] = ()
     # packets that came to each wire of the scenario, that it lost, and that were overtaken there
     wires: Sequence[tuple[int, int, int]] = ()
     # nor by class: of these it is known what people feel of their applications, if they have any
@@ -91,6 +93,10 @@ class DatagramFlows:
     start_s: NDArray[np.float64]
 
 
+# the queue is None where it is not known
+BandSeries: TypeAlias = tuple[NDArray[np.uint32] | None, NDArray[np.uint64], NDArray[np.uint64]]
+
+
 @dataclass(frozen=True)
 class PortSeries:
     """A queue at each sample."""
@@ -102,6 +108,8 @@ class PortSeries:
     average: NDArray[np.float64]
     probability: NDArray[np.float64]
     rate_bps: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, dtype=np.uint64))
+    # of each band queue, packets sent and the sum of their sojourns, ns
+    bands: Sequence[BandSeries] = ()
 
 
 @dataclass(frozen=True)

@@ -71,12 +71,6 @@ def of_discipline(discipline: Discipline, where: str = "sluiced") -> Iterator[st
             f"aqm = {discipline.name} must be a C header or an AQM of Sluicegate: {where} runs no "
             "Python; the worlds slotted and network do"
         )
-    elif discipline.configured.params.get("ack_filter", "off") != "off":
-        # as gate/src/settings/configured.rs
-        yield (
-            "cake.ack_filter must be off: a queue of real packets does not keep what ACKs say; the "
-            "network world does, and Linux's cake (world twin)"
-        )
 
 
 def of_flows(

@@ -68,7 +68,14 @@ class Twin(Kernel):
     def layer(self, scenario: NetworkScenario, discipline: Discipline, link: str = LINK) -> LayerOf:
         """The twin of what stands before a link, as a qdisc."""
         found = self._twin(scenario, discipline, link)
-        return lambda seed: Layer(found.words, shapes=False, more=found.more, modules=found.modules)
+        is_twin = self.qdisc is None or not is_compared(scenario, link)
+        return lambda seed: Layer(
+            found.words,
+            shapes=False,
+            has_bands=is_twin,
+            more=found.more,
+            modules=found.modules,
+        )
 
     def notes(self, scenario: NetworkScenario, records: Sequence[KernelRecord]) -> list[str]:
         """Those of the kernel, and what stood for each discipline."""

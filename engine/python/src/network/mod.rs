@@ -9,6 +9,7 @@ mod rates;
 use std::{fmt::Display, path::PathBuf, sync::Arc};
 
 use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*};
+use sluice_aqm::Scheduler;
 use sluice_network::{self as network, Monitor, NetworkError, Plan, simulate, simulate_traced};
 use sluice_scenario::Discipline;
 use sluice_tap::record;
@@ -127,6 +128,22 @@ fn log_network_decisions(
     Ok(found)
 }
 
+/// Returns the band of each traffic class at the queue with this number, among those of the scenario's links;
+/// `None` if its discipline has no bands.
+#[pyfunction]
+fn bands_of_traffic_classes(
+    scenario: &PyScenario,
+    discipline: &PyDiscipline,
+    queue: usize,
+) -> PyResult<Option<Vec<usize>>> {
+    let plan = Plan::of(scenario.network()?, &discipline.0).map_err(refused)?;
+    let ports = plan.topology.links.iter();
+    let port = ports.filter_map(|link| link.port.as_ref()).nth(queue);
+    let scheduler = port.and_then(|port| port.scheduler.as_ref());
+    let bands = scheduler.and_then(Scheduler::bands_of_traffic_classes);
+    Ok(bands.map(Vec::from))
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     classes::register(module)?;
     offered::register(module)?;
@@ -135,5 +152,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     outside::register(module)?;
     module.add_function(wrap_pyfunction!(simulate_network, module)?)?;
     module.add_function(wrap_pyfunction!(record_network, module)?)?;
-    module.add_function(wrap_pyfunction!(log_network_decisions, module)?)
+    module.add_function(wrap_pyfunction!(log_network_decisions, module)?)?;
+    module.add_function(wrap_pyfunction!(bands_of_traffic_classes, module)?)
 }

@@ -1,0 +1,33 @@
+//! ACKs, as CAKE's filter of ACKs sees them.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use sluice_capture::{Ack, Packet};
+use sluice_queue::AckFacts;
+
+/// Returns what a filter of ACKs sees of a packet, if it is one.
+pub fn facts(packet: &Packet) -> Option<AckFacts> {
+    let Ack {
+        acked,
+        sacks,
+        timestamps,
+        ecn_flags,
+        is_pure,
+    } = packet.ack?;
+    Some(AckFacts {
+        connection: connection(packet),
+        acked,
+        sacks,
+        timestamps,
+        ecn_flags,
+        is_pure,
+    })
+}
+
+/// Returns a hash of 64 bits of addresses and ports: two connections that wait in one lane do not have the
+/// same by chance.
+fn connection(packet: &Packet) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (packet.addresses, packet.ports).hash(&mut hasher);
+    hasher.finish()
+}

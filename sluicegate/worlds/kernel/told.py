@@ -1,0 +1,89 @@
+"""What Linux's qdiscs tell of the bands of a discipline, and which packets were lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sluicegate.worlds.kernel.shaper import HANDLE
+
+# in which order cake tells its tins, of three or four (sch_cake.c: bulk_order)
+_BULK_FIRST = (1, 0, 2, 3)
+_MOST_BULK_FIRST = len(_BULK_FIRST)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is told of a band at each look, shape (L,); None where it is not.
+
+    Attributes:
+        dropped: Packets that it dropped, from its start on.
+        waiting: Packets that wait in it.
+    """
+
+    dropped: NDArray[np.int64] | None = None
+    waiting: NDArray[np.int64] | None = None
+
+
+def told_of(
+    samples: Sequence[Sequence[Mapping[str, Any]]],
+    discipline: Mapping[str, Any],
+    bands: int,
+    looks: int,
+) -> list[Told]:
+    """What is told of each band; nothing of those of a qdisc that does not tell them apart.
+
+    Args:
+        samples: All qdiscs of the link at each look.
+        discipline: That of the discipline at one of them.
+        bands: How many there are.
+        looks: How many looks count.
+    """
+    if "tins" in discipline:
+        order = _BULK_FIRST if bands <= _MOST_BULK_FIRST else range(bands)
+        tins = [_with(sample, "tins")["tins"] for sample in samples[:looks]]
+        return [Told(_dropped([each[order[place]] for each in tins])) for place in range(bands)]
+    parents = [f"{HANDLE}{band + 1:x}" for band in range(bands)]
+    children = [
+        {each.get("parent"): each for each in sample if each.get("parent") in parents}
+        for sample in samples[:looks]
+    ]
+    if len(children[0]) != bands:
+        return []
+    return [
+        Told(
+            _dropped([each[parent] for each in children]),
+            np.array([each[parent]["qlen"] for each in children], dtype=np.int64),
+        )
+        for parent in parents
+    ]
+
+
+def _with(sample: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, Any]:
+    """The qdisc that tells something."""
+    return next(each for each in sample if name in each)
+
+
+def _dropped(looks: Sequence[Mapping[str, Any]]) -> NDArray[np.int64]:
+    """The packets that were dropped by each look; cake counts ACKs that it filtered apart."""
+    return np.array([each["drops"] + each.get("ack_drops", 0) for each in looks], dtype=np.int64)
+
+
+def lost_of(count: int, source: NDArray[np.int64], waiting: int) -> NDArray[np.bool_]:
+    """Which of the packets that came were lost: those that did not leave.
+
+    Those that wait at the end are taken to be the last of them.
+
+    Args:
+        count: Packets that came.
+        source: Of each packet that left, its place among those that came.
+        waiting: Packets that wait at the end.
+    """
+    lost = np.ones(count, dtype=np.bool_)
+    lost[source] = False
+    lost[np.flatnonzero(lost)[max(0, int(lost.sum()) - waiting) :]] = False
+    return lost
