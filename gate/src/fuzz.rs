@@ -190,7 +190,7 @@ fn damaged_captures() {
             continue;
         };
         for settings in &links {
-            let measures = match replay(&capture, settings, &mut Watch(())) {
+            let (measures, _) = match replay(&capture, settings, &mut Watch(())) {
                 Ok(measures) => measures,
                 Err(failure) => {
                     // a length of 4 GB at 1 bit/s, or a time in the year 2106
