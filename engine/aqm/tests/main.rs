@@ -28,4 +28,5 @@ mod settle;
 mod sfb;
 mod sred;
 mod step;
+mod tried_headers;
 mod user_aqm;

@@ -2,6 +2,7 @@
 
 pub mod link;
 pub mod red_float;
+pub mod step_header;
 
 use std::{
     env, fs,
