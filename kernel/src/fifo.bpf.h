@@ -20,11 +20,6 @@ static INLINE u64 bytes_in(const struct Qdisc *sch, const struct lane *lane)
 	return sch->qstats.backlog;
 }
 
-static INLINE u64 bytes_in_all(const struct Qdisc *sch, const struct instance *instance)
-{
-	return sch->qstats.backlog;
-}
-
 static INLINE u32 is_idle(const struct Qdisc *sch, const struct instance *instance,
 			  const struct lane *lane, u64 now_ns)
 {

@@ -96,7 +96,6 @@ struct several {
 	union { u64 least; struct OF_SCHEDULER(_state) own; } state;
 	u64 begun_ns;		/* start of the AQMs */
 	u64 tick_ns;		/* when the next tick of a coupled discipline is due */
-	u64 bytes;		/* that wait */
 	u64 ready_ns;		/* of X_ready_ns, if X_next has just answered AQM_NOT_YET; else 0 */
 	u32 serving;		/* number of the lane whose packet the link sends, plus 1; 0: none */
 	u32 unused;		/* first in the list of places that were used and are free */

@@ -48,11 +48,6 @@ static INLINE u64 bytes_in(const struct Qdisc *sch, const struct lane *lane)
 	return lane->scheduled.waits.bytes;
 }
 
-static INLINE u64 bytes_in_all(const struct Qdisc *sch, const struct instance *instance)
-{
-	return instance->several.bytes;
-}
-
 /* `idle_since_ns` is 0 while the link sends a packet of the lane. */
 static INLINE u32 is_idle(const struct Qdisc *sch, const struct instance *instance,
 			  const struct lane *lane, u64 now_ns)
@@ -110,7 +105,6 @@ static INLINE void begin_empty(struct instance *instance, u64 now_ns)
 
 	clear((u64 *)&several->state, WORDS(several->state));
 	several->serving = 0;
-	several->bytes = 0;
 	several->ready_ns = 0;
 	several->unused_count = 0;
 	several->used = 0;
@@ -154,7 +148,6 @@ VERIFIED_ONCE int tick_until(struct instance *instance, u64 now_ns)
 		if (now_ns < several->tick_ns)
 			break;
 		view = queue_view(0, instance, lane, 0, several->tick_ns);
-		view.buffer_bytes = 0;	/* as at all ticks */
 		OF(_tick)(&several->state.own, &instance->params.config.own, lanes_of(instance),
 			  &view);
 		log(instance, HAPPENED_TICK, 0, 0, 0, 0, &view);
@@ -319,9 +312,8 @@ static INLINE void note_loss(const struct Qdisc *sch, struct instance *instance,
 			     u64 now_ns)
 {
 #ifdef HAS_LOST
-	struct aqm_view view = queue_view(sch, instance, lane, number, now_ns);
+	struct aqm_view view = packet_view(sch, instance, lane, number, lost, now_ns);
 
-	show(&view, instance, lost);
 	OF_SCHEDULER(_lost)(&instance->several.state.own, &instance->params.scheduler.own,
 			    lanes_of(instance), &view);
 #endif
@@ -431,7 +423,6 @@ static INLINE struct sk_buff *put(struct Qdisc *sch, struct instance *instance, 
 	lane->tail = number;
 	lane->scheduled.waits.packets++;
 	lane->scheduled.waits.bytes += waiting->bytes;
-	instance->several.bytes += waiting->bytes;
 	OF_SCHEDULER(_joined)(&instance->several.state.own, &instance->params.scheduler.own,
 			      lanes_of(instance), queue);
 	count_in(sch, instance, waiting->since_ns, waiting->bytes);
@@ -478,7 +469,6 @@ static INLINE struct sk_buff *take(struct Qdisc *sch, struct instance *instance,
 	several->unused_count++;
 	waits->packets--;
 	waits->bytes -= waited->bytes;
-	several->bytes -= waited->bytes;
 	if (!index)
 		update_head(instance, lane);
 	if (!waits->packets && several->serving != queue + 1)

@@ -77,10 +77,9 @@ static INLINE enum aqm_verdict judge_arrival(struct Qdisc *sch, struct instance 
 					     const struct waiting *arrived, u32 *candidate)
 {
 	u64 now_ns = arrived->since_ns;
-	struct aqm_view view = queue_view(sch, instance, lane, number, now_ns);
+	struct aqm_view view = packet_view(sch, instance, lane, number, arrived, now_ns);
 	enum aqm_verdict verdict;
 
-	show(&view, instance, arrived);
 	view.random = draw(instance, now_ns);
 	view.full = !has_room(sch, instance, arrived->bytes);
 #ifdef WANTS_CANDIDATE
@@ -253,7 +252,7 @@ static INLINE enum aqm_verdict judge(struct Qdisc *sch, struct instance *instanc
 				     const struct waiting *waited)
 {
 #ifdef HAS_DEPART
-	struct aqm_view view = queue_view(sch, instance, lane, number, now_ns);
+	struct aqm_view view = packet_view(sch, instance, lane, number, waited, now_ns);
 	enum aqm_verdict verdict;
 
 	if (!LANE_HAS(depart, instance, number))
@@ -261,7 +260,6 @@ static INLINE enum aqm_verdict judge(struct Qdisc *sch, struct instance *instanc
 	/* the packet that leaves is in service, so the queue is not idle */
 	view.idle = 0;
 	view.idle_since_ns = 0;
-	show(&view, instance, waited);
 	view.random = draw_more(instance);
 	view.sojourn_ns = now_ns - waited->since_ns;
 	verdict = known(aqm_mark_instead(DEPART(instance, lane, &view), &view));

@@ -7,7 +7,7 @@
  * decide which places belong to a lane, and in which order. Both define:
  *
  * - lane_at(): a lane by its number
- * - packets_in(), bytes_in(), is_idle(), idle_since(): what the AQM sees of a lane; bytes_in_all()
+ * - packets_in(), bytes_in(), is_idle(), idle_since(): what the AQM sees of a lane
  * - classify(), lane_for(): the number of the lane for an arriving packet; a lane, ready for an
  *   event
  * - put(), index_at_random(), place_of(), take(): the packets of a lane
@@ -59,12 +59,11 @@ static INLINE struct place *place_at(const struct instance *instance, u32 place)
 
 static INLINE u32 packets_in(const struct Qdisc *sch, const struct lane *lane);
 static INLINE u64 bytes_in(const struct Qdisc *sch, const struct lane *lane);
-static INLINE u64 bytes_in_all(const struct Qdisc *sch, const struct instance *instance);
 static INLINE u32 is_idle(const struct Qdisc *sch, const struct instance *instance,
 			  const struct lane *lane, u64 now_ns);
 static INLINE u64 idle_since(const struct instance *instance, const struct lane *lane);
 
-/* The view's fields of queue and link, which are the same for every call. */
+/* The view's fields of lane and link, which are the same for every call; all that a tick sees. */
 static INLINE struct aqm_view queue_view(const struct Qdisc *sch,
 					  const struct instance *instance,
 					  const struct lane *lane, u32 number, u64 now_ns)
@@ -73,7 +72,6 @@ static INLINE struct aqm_view queue_view(const struct Qdisc *sch,
 		.now_ns = now_ns,
 		.rate_bps = instance->params.settings.rate_bps,
 		.queue_bytes = bytes_in(sch, lane),
-		.buffer_bytes = bytes_in_all(sch, instance),
 		.queue_packets = packets_in(sch, lane),
 		.limit_packets = instance->params.settings.limit_packets,
 		.lane = number,
@@ -95,6 +93,19 @@ static INLINE void show(struct aqm_view *view, const struct instance *instance,
 	view->ecn_capable = can_be_marked(instance, waiting->traffic_class);
 }
 
+/* The view of an event of a packet: of its lane, of the whole buffer, and of the packet. */
+static INLINE struct aqm_view packet_view(const struct Qdisc *sch,
+					  const struct instance *instance,
+					  const struct lane *lane, u32 number,
+					  const struct waiting *waiting, u64 now_ns)
+{
+	struct aqm_view view = queue_view(sch, instance, lane, number, now_ns);
+
+	view.buffer_bytes = sch->qstats.backlog;
+	show(&view, instance, waiting);
+	return view;
+}
+
 #ifndef COUPLED	/* lanes.bpf.h makes the ticks of all lanes together */
 /*
  * Makes the calls of tick() that were due since the last event. The waiting packets do not change
@@ -114,7 +125,6 @@ OUTLINED void tick_until(const struct Qdisc *sch, struct instance *instance, str
 		if (now_ns < lane->tick_ns)
 			break;
 		view = queue_view(sch, instance, lane, number, lane->tick_ns);
-		view.buffer_bytes = 0;	/* of the other lanes the past is not known */
 		OF(_tick)(&lane->state.own, config, &view);
 		log(instance, HAPPENED_TICK, number, 0, 0, 0, &view);
 		lane->tick_ns += interval_ns;
@@ -189,11 +199,10 @@ static INLINE void change_occupancy(const struct Qdisc *sch, struct instance *in
 				    u64 now_ns, s64 change)
 {
 #ifdef HAS_OCCUPANCY
-	struct aqm_view view = queue_view(sch, instance, lane, number, now_ns);
+	struct aqm_view view = packet_view(sch, instance, lane, number, waiting, now_ns);
 
 	if (!LANE_HAS(occupancy, instance, number))
 		return;
-	show(&view, instance, waiting);
 #ifndef SCHEDULER
 	/* the link is busy, or will send the packet that has left */
 	if (change < 0)
