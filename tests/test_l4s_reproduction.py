@@ -44,9 +44,13 @@ ALONE = {
     "rate_mbit": "20",
     "base_delay_ms": "5",
     "cc": "Prague",
+    "extra_delay": "0ms",
+    "tcp_ecn": "3",
     "goodput_mbit": "19",
+    "sender_rtt_mean_ms": "6",
     "qdelay_mean_ms": "0.8",
     "qdelay_p50_ms": "0.9",
+    "qdelay_p95_ms": "1.4",
     "qdelay_p99_ms": "",
 }
 OVERLOAD = {
@@ -140,17 +144,37 @@ def test_a_load_has_its_codepoints(folder):
 def test_delays_that_were_not_kept_are_no_figures(folder):
     (case,) = l4steam.iccrg(folder(l4steam.ICCRG, ALONE))
     told = [each.quantity for each in case.figures]
-    assert told == ["goodput, Mbit/s", "wait, mean, ms", "wait, p50, ms"]
+    waits = ["wait, mean, ms", "wait, p50, ms", "wait, p95, ms"]
+    assert told == ["goodput, Mbit/s", "round trip, ms", *waits]
+
+
+def test_rows_of_a_run_are_its_flows(folder):
+    together = [
+        ALONE | {"run": "two", "cc": "Prague0d5", "extra_delay": "0.5ms"},
+        ALONE | {"run": "two", "cc": "Cubic30", "extra_delay": "30ms", "tcp_ecn": "0"},
+    ]
+    alone, two = l4steam.iccrg(folder(l4steam.ICCRG, ALONE, *together))
+    assert len(alone.scenario.flows) == 1
+    assert [flows.tcp.congestion_control for flows in two.scenario.flows] == ["prague", "cubic"]
+    assert [flows.tcp.ecn for flows in two.scenario.flows] == [True, False]
+    # from end to end, both ways
+    topology = two.scenario.topology
+    ways = [topology.delay_s + delay_s for delay_s in topology.client_delays_s]
+    assert ways == pytest.approx([0.0055 / 2, 0.035 / 2])
+    assert [each.quantity for each in two.figures][5] == "Cubic 35 ms: goodput, Mbit/s"
 
 
 def test_a_published_case_is_run_and_judged(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    path = folder(l4steam.ICCRG, ALONE, ALONE | {"goodput_mbit": "1"})
+    path = folder(l4steam.ICCRG, ALONE, ALONE | {"run": "Prague__20_5b", "goodput_mbit": "1"})
     found = papers.reproduce("l4s", published=path, threads=1)
-    assert [row.published for row in found.rows] == [19, 0.8, 0.9, 1, 0.8, 0.9]
+    assert [row.published for row in found.rows] == [19, 6, 0.8, 0.9, 1.4, 1, 6, 0.8, 0.9, 1.4]
     # alone it takes all of 20 Mbit/s less headers: it cannot be near 1
     assert found.rows[0].measured == pytest.approx(20 * 1448 / 1514, rel=0.1)
-    assert [found.rows[place].verdict for place in (0, 3)] == ["agrees", "differs"]
+    assert [found.rows[place].verdict for place in (0, 5)] == ["agrees", "differs"]
+    # the wait that one packet in twenty exceeds is the longer one
+    median, p95 = (found.rows[place].measured for place in (3, 4))
+    assert 0 < median < p95 < 5
     assert found.summary()["rows"][0]["verdict"] == "agrees"
 
 

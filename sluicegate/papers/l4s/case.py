@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure
 from sluicegate.scenario import NetworkScenario
@@ -202,7 +204,22 @@ def round_trip(label: str, rtt_s: float) -> Of:
 
 def waiting(label: str, which: str) -> Of:
     """Time that packets of a class wait, ms; `which` is `mean`, or a quantile such as `p99`."""
+    if which == "p95":
+        return lambda record: Measure(_quantile_ms(record, label, 0.95), None, "ms")
     return lambda record: _ms(record, f"{label}.sojourn_{which}")
+
+
+def _quantile_ms(record: NetworkRecord, label: str, level: float) -> float:
+    """A quantile of the waits of a class that is no measure, of all trials together, ms.
+
+    It is the end of the bin in which it lies; NaN if none of its packets came through.
+    """
+    found = record.class_distributions.filter(
+        (pl.col("class") == label) & (pl.col("distribution") == "sojourn")
+    ).filter(pl.col("probability").cum_sum() >= level)
+    if found.is_empty():
+        return math.nan
+    return 1e3 * float(found["at"][0] + found["width"][0])
 
 
 def _ms(record: NetworkRecord, name: str) -> Measure:

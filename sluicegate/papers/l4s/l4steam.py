@@ -1,4 +1,4 @@
-"""Runs of the L4S team: one or two flows (IETF 109), a re-run of others' tests, and overload.
+"""Runs of the L4S team: one to four flows (IETF 109), a re-run of others' tests, and overload.
 
 Kernels 5.4 with Prague of 2020; offloads off. One run each.
 """
@@ -6,7 +6,7 @@ Kernels 5.4 with Prague of 2020; offloads off. One run each.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sluicegate.papers.l4s.case import (
@@ -32,42 +32,72 @@ _CONTROLS = {"Prague": "prague", "Cubic": "cubic", "DCTCP": "dctcp"}
 
 
 def iccrg(folder: Path) -> Iterator[Case]:
-    """One flow alone in DualPI2 or in CoDel; 10 to 40 s.
+    """Flows alone, two, and four of different round trips, in DualPI2 or in CoDel; 10 to 40 s.
 
     Raises:
         SluiceError: If the table is not what it should be.
     """
+    runs: dict[str, list[dict[str, str]]] = {}
     for row in rows(folder, ICCRG):
-        # the first part of a run's name is the flows
-        if "__" not in text(row, "run"):
-            continue
-        control = _CONTROLS[text(row, "cc")]
-        rtt_s, mbit = number(row, "base_delay_ms") / 1e3, number(row, "rate_mbit")
-        flows = [tcp("own", control, ecn=True, offload=False, ect1=control == "dctcp")]
-        discipline = dualpi2() if text(row, "aqm") == "dualpi2" else codel(ecn=True)
-        figures = [
-            figure(row, "goodput, Mbit/s", "goodput_mbit", goodput("own")),
+        runs.setdefault(text(row, "run"), []).append(row)
+    for flows in runs.values():
+        yield _iccrg_run(flows)
+
+
+def _iccrg_run(run: Sequence[Mapping[str, str]]) -> Case:
+    """The case of a run: a row for each flow."""
+    link = run[0]
+    mbit, base_ms = number(link, "rate_mbit"), number(link, "base_delay_ms")
+    rtts_s = [
+        (
+            base_ms
+            + number({"extra_delay": text(row, "extra_delay").removesuffix("ms")}, "extra_delay")
+        )
+        / 1e3
+        for row in run
+    ]
+    flows, figures, names = [], [], []
+    for place, (row, rtt_s) in enumerate(zip(run, rtts_s, strict=True)):
+        # such as Prague0d5: what follows is the round trip
+        name = text(row, "cc").rstrip("0123456789d")
+        control, label = _CONTROLS[name], f"flow{place}"
+        flows.append(
+            tcp(
+                label,
+                control,
+                ecn=control != "cubic" or number(row, "tcp_ecn") > 0,
+                offload=False,
+                ect1=control == "dctcp",
+                source=f"client{place}",
+                sink=f"server{place}",
+            )
+        )
+        of = f"{name} {1e3 * rtt_s:g} ms: " if len(run) > 1 else ""
+        names.append(f"{name} {1e3 * rtt_s:g} ms")
+        figures += [
+            figure(row, f"{of}goodput, Mbit/s", "goodput_mbit", goodput(label)),
+            figure(row, f"{of}round trip, ms", "sender_rtt_mean_ms", round_trip(label, rtt_s)),
             *(
-                figure(row, f"wait, {which}, ms", f"qdelay_{which}_ms", waiting("own", which))
-                for which in ("mean", "p50", "p99")
+                figure(row, f"{of}wait, {which}, ms", f"qdelay_{which}_ms", waiting(label, which))
+                for which in ("mean", "p50", "p95", "p99")
                 if row.get(f"qdelay_{which}_ms")
             ),
         ]
-        yield Case(
-            "IETF 109",
-            f"IETF 109: {text(row, 'cc')}, {mbit:g} Mbit/s, {1e3 * rtt_s:g} ms",
-            scenario(
-                flows,
-                discipline,
-                {"limit": _LIMIT},
-                mbit=mbit,
-                rtts_s=[rtt_s],
-                duration_s=40.0,
-                warm_up_s=10.0,
-                replications=_TRIALS,
-            ),
-            figures,
-        )
+    return Case(
+        "IETF 109",
+        f"IETF 109: {text(link, 'aqm')}, {mbit:g} Mbit/s, {', '.join(names)}",
+        scenario(
+            flows,
+            dualpi2() if text(link, "aqm") == "dualpi2" else codel(ecn=True),
+            {"limit": _LIMIT},
+            mbit=mbit,
+            rtts_s=rtts_s,
+            duration_s=40.0,
+            warm_up_s=10.0,
+            replications=_TRIALS,
+        ),
+        figures,
+    )
 
 
 # s2: by the name of the qdisc in a run's name: the discipline, and the buffer, packets. Not the
