@@ -375,7 +375,7 @@ impl<P: DataPlane> Daemon<'_, P> {
             };
             say(&format!("by the live page: {told}"));
             self.service.status(&told);
-            self.telemetry.tell(&told);
+            self.telemetry.show(&told);
         }
         Ok(())
     }

@@ -90,7 +90,7 @@ fn in_gate(packets: &[(u64, u32, u32)], all: &[Settings]) -> Vec<Seen> {
             link.arrive(*at_ns, packet, &mut outlet);
         }
         link.advance(until_ns, &mut outlet);
-        let look = |link: &mut Link| {
+        let observe = |link: &mut Link| {
             let known = link.aqm();
             let known = known.map(|aqm| vec![aqm.average(), aqm.probability()]);
             let verdicts = link.measures(until_ns).verdicts;
@@ -101,9 +101,9 @@ fn in_gate(packets: &[(u64, u32, u32)], all: &[Settings]) -> Vec<Seen> {
                 known.unwrap_or_default(),
             )
         };
-        seen.push(look(&mut link));
+        seen.push(observe(&mut link));
         link.change(until_ns, next.forward.clone());
-        seen.push(look(&mut link));
+        seen.push(observe(&mut link));
     }
     seen
 }
@@ -164,7 +164,7 @@ fn in_network(packets: &[(u64, u32, u32)], all: &[Settings]) -> Vec<Seen> {
     for (number, next) in all[1..].iter().chain([&all[0]]).enumerate() {
         let until_ns = reload_ns(packets, number);
         session.advance(until_ns, &Monitor::default()).unwrap();
-        let look = |session: &Session| {
+        let observe = |session: &Session| {
             let queue = session.observe().ports[0].queue.clone();
             let known = match &queue.lanes[..] {
                 [lane] => vec![lane.average, lane.probability],
@@ -172,10 +172,10 @@ fn in_network(packets: &[(u64, u32, u32)], all: &[Settings]) -> Vec<Seen> {
             };
             (queue.packets as usize, queue.bytes, queue.verdicts, known)
         };
-        seen.push(look(&session));
+        seen.push(observe(&session));
         session.retune(0, &port(next)).unwrap();
         session.set_rate(0, next.forward.rate_bps).unwrap();
-        seen.push(look(&session));
+        seen.push(observe(&session));
     }
     seen
 }

@@ -86,8 +86,8 @@ impl Telemetry {
         }
     }
 
-    /// Tells the viewers of the live page something, without waiting.
-    pub fn tell(&self, text: &str) {
+    /// Shows a message to the viewers of the live page, without waiting.
+    pub fn show(&self, text: &str) {
         self.told.try_send(Told::Text(text.to_owned())).ok();
     }
 
