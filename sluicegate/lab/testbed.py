@@ -25,6 +25,8 @@ INSIDE = (
     "multiprocessing.connection",
     "multiprocessing.popen_fork",
 )
+# what draws applications, and decides what they do
+_ENGINE = ("sluicegate._engine", "sluicegate.scenario", "tomllib")
 _PROGRAMS = ("ip", "tc")
 _MODULES = ("veth", "sch_netem", "sch_prio", "cls_u32", "sch_tbf")
 _SCRIPT = """
@@ -55,10 +57,12 @@ class LabTestbed:
         programs: Iterable[str],
         modules: Iterable[str],
         settings: Mapping[str, int] | None = None,
+        applications: bool = False,
     ) -> LabTestbed:
         """Programs and modules besides those of the hosts: see `image.build`.
 
-        `settings` are those of the whole kernel, by their places below `/proc/sys`.
+        `settings` are those of the whole kernel, by their places below `/proc/sys`; `applications`
+        says whether jobs may have some.
         """
         every = [*_MODULES, *modules]
         script = _SCRIPT.format(
@@ -71,7 +75,7 @@ class LabTestbed:
             script,
             programs=[*_PROGRAMS, *programs],
             modules=every,
-            files=python.files(*INSIDE),
+            files=python.files(*INSIDE, *(_ENGINE if applications else ())),
         )
         return cls(kernel, built)
 

@@ -34,7 +34,7 @@ from sluicegate.worlds.network.assemble import record as network_record
 from sluicegate.worlds.network.record import NetworkRecord
 from sluicegate.worlds.real.counts import Flows, replication
 from sluicegate.worlds.real.outcome import Replication, Tally
-from sluicegate.worlds.real.refusals import PRAGUE, controls
+from sluicegate.worlds.real.refusals import PRAGUE, controls, has_application
 from sluicegate.worlds.real.varying import LINKS, rates
 
 Watch = Callable[[int, int], None]
@@ -122,6 +122,7 @@ def measure(
                 *modules_of_flows(scenario, congestion_control),
                 *_modules(controls(scenario, congestion_control)),
             ],
+            applications=any(map(has_application, scenario.flows)),
         )
     described = {
         "world": world,

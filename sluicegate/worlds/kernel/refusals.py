@@ -42,27 +42,36 @@ def refuse(
     if here:
         raise SluiceError(here)
     place = "the laboratory" if here is None else "this machine"
-    problems = [*of_topology(scenario, place), *_of_links(scenario, place, ours), *more]
+    problems = [
+        *of_topology(scenario, place),
+        *_of_links(scenario, place, ours),
+        *_of_calls(scenario, place),
+        *more,
+    ]
     if isinstance(scenario.topology, Dumbbell) and not problems:
         if here is None:
             # Prague is ours
             known = [*kernel.ready().congestion_controls, PRAGUE]
         else:
             known = congestion_controls()
-        problems += of_flows(
-            scenario,
-            congestion_control,
-            known,
-            False,
-            rewrites=True,
-            applications=here is not None,
-        )
+        problems += of_flows(scenario, congestion_control, known, False, rewrites=True)
         if here is None:
             varying = [rates(scenario, link) for link in LINKS.values()]
             fastest = [float(each.rates_bps.max()) for each in varying if each is not None]
             problems += _of_speed(scenario, max([scenario.topology.rate_bps, *fastest]))
     if problems:
         raise SluiceError("\n".join(problems))
+
+
+def _of_calls(scenario: NetworkScenario, where: str) -> Iterator[str]:
+    """Calls, whose frames would take no propagation: `lab_plan` has all of it on the way back."""
+    for number, flows in enumerate(scenario.flows):
+        if flows.kind == "call":
+            yield (
+                f"flows.{number}.kind = call must be another: in {where} all propagation is on the "
+                "way back, so frames would be there too soon (the worlds network and gate have "
+                "calls)"
+            )
 
 
 def _of_links(scenario: NetworkScenario, where: str, ours: bool) -> Iterator[str]:

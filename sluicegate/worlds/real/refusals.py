@@ -79,7 +79,6 @@ def of_flows(
     known: Sequence[str],
     ipv6: bool,
     rewrites: bool = False,
-    applications: bool = True,
 ) -> Iterator[str]:
     """What real senders cannot send.
 
@@ -89,7 +88,6 @@ def of_flows(
         known: The congestion controls of their kernel.
         ipv6: Whether all packets are of IPv6, in place of IPv4.
         rewrites: Whether their hosts can turn the ECT(0) of TCP into ECT(1).
-        applications: Whether they have users, players and limited rates.
     """
     groups = zip(scenario.flows, scenario.pairs(), _sides(scenario), strict=True)
     for number, (flows, pairs, sides) in enumerate(groups):
@@ -100,11 +98,6 @@ def of_flows(
                 )
         for problem in _of_group(flows, congestion_control, known, ipv6, rewrites):
             yield f"flows.{number}{problem}"
-        if not applications and (field := _of_application(flows)):
-            yield (
-                f"flows.{number}.{field}: the laboratory's hosts have no engine, which says what "
-                "an application does next (the worlds network and gate have)"
-            )
     for name, own in scenario.links.items():
         if own.wire is not None and own.wire.ecn is not None:
             yield (
@@ -118,13 +111,10 @@ def of_flows(
         )
 
 
-def _of_application(flows: Flows) -> str:
-    """The field by which a group of TCP flows has an application; empty if it has none."""
-    if flows.kind in ("web", "video", "call"):
-        return f"kind = {flows.kind} must be another"
-    if flows.kind == "tcp" and flows.rate_bps is not None:
-        return f"rate_bps = {flows.rate_bps:g} must not be given"
-    return ""
+def has_application(flows: Flows) -> bool:
+    """Whether an application decides during the run what a group of TCP flows sends."""
+    limited = flows.kind == "tcp" and flows.rate_bps is not None
+    return limited or flows.kind in ("web", "video")
 
 
 def of_hosts(scenario: NetworkScenario, congestion_control: str | None) -> set[int]:
