@@ -12,9 +12,8 @@ use crate::{
         tun,
     },
     packet::Held,
-    router::{link::held, on_wire::Room},
+    router::{feed, link::held, on_wire::Room},
     settings::{LinkSettings, Settings},
-    shadow,
     telemetry::WAITING,
 };
 use sluice_aqm::Scheduler;
@@ -129,7 +128,7 @@ pub fn bound_of_shadow(links: &[LinkSettings]) -> String {
     let own: u64 = links
         .map(|link| held(link) * LISTS * PLACE_BYTES + queues(link) + records(link))
         .sum();
-    let own = shadow::WAITING_BYTES + own;
+    let own = feed::WAITING_BYTES + own;
     format!("at most {} MB", own.div_ceil(1_000_000))
 }
 

@@ -1,14 +1,7 @@
 //! What would another discipline have done? The same arrivals come to it, in a thread of its own:
 //! the packets do not wait for it. Senders would have reacted to its drops and marks, and did not.
 
-use std::{
-    io,
-    sync::{
-        Arc,
-        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
-    },
-    thread,
-};
+use std::{io, sync::Arc, thread};
 
 use sluice_aqm::Verdict;
 use sluice_link::Clock;
@@ -21,6 +14,7 @@ use crate::{
     measures::Measures,
     packet::Held,
     router::{
+        feed::{self, Arrival, Fed, Feed, Message, shadowed},
         link::{Link, Outlet},
         snapshot::NAMES,
     },
@@ -31,122 +25,15 @@ use crate::{
     },
 };
 
-/// Arrivals that are passed on together.
-const BATCH: usize = 1024;
-/// Messages that may wait; further arrivals are left out until the thread catches up.
-const WAITING: usize = 64;
-
-/// Greatest memory of all messages, with those that come back, bytes.
-pub const WAITING_BYTES: u64 = (2 * (WAITING + 2) * BATCH * size_of::<Arrival>()) as u64;
-
-/// A packet that came to a link.
-#[derive(Clone, Copy)]
-struct Arrival {
-    link: usize,
-    now_ns: u64,
-    packet: Held,
-}
-
-/// What the thread is told.
-enum Told {
-    Arrivals(Vec<Arrival>),
-    /// All links have other settings from now on.
-    Settings(u64, Vec<LinkSettings>),
-    /// All that came up to now has been told, but for so many arrivals.
-    Until(u64, u64),
-}
-
-/// Where the router tells its arrivals. No call waits.
-pub struct Feed {
-    to: SyncSender<Told>,
-    batch: Vec<Arrival>,
-    /// Batches that come back empty: the thread frees none, for which the router could have to wait.
-    empty: Receiver<Vec<Arrival>>,
-    left_out: u64,
-    /// Settings for which there was no room yet: they come before any further arrival.
-    next: Option<Told>,
-    discipline: ConfiguredDiscipline,
-}
-
-impl Feed {
-    /// Tells a packet's arrival.
-    #[inline]
-    pub fn arrive(&mut self, link: usize, now_ns: u64, packet: Held) {
-        self.batch.push(Arrival {
-            link,
-            now_ns,
-            packet,
-        });
-        if self.batch.len() == BATCH {
-            self.pass_on();
-        }
-    }
-
-    /// Tells that all arrivals up to now are told.
-    pub fn until(&mut self, now_ns: u64) {
-        self.pass_on();
-        self.tell(Told::Until(now_ns, self.left_out)).ok();
-    }
-
-    /// Tells that the links have other rates, delays and buffers; the discipline stays.
-    pub fn change(&mut self, now_ns: u64, settings: &Settings) {
-        self.pass_on();
-        let links = shadowed(settings, &self.discipline);
-        self.next = Some(Told::Settings(now_ns, links));
-    }
-
-    /// Tells that so many arrivals are not known.
-    pub fn leave_out(&mut self, arrivals: u64) {
-        self.left_out += arrivals;
-    }
-
-    /// Passes the batch on, or leaves it out if there is no room.
-    fn pass_on(&mut self) {
-        let batch = std::mem::take(&mut self.batch);
-        self.batch = match self.tell(Told::Arrivals(batch)) {
-            Err(Told::Arrivals(mut batch)) => {
-                self.left_out += batch.len() as u64;
-                batch.clear();
-                batch
-            }
-            _ => {
-                let empty = self.empty.try_recv();
-                empty.unwrap_or_else(|_| Vec::with_capacity(BATCH))
-            }
-        };
-    }
-
-    /// Tells the next settings, and then this; returns it if there is no room.
-    fn tell(&mut self, told: Told) -> Result<(), Told> {
-        if let Some(next) = self.next.take()
-            && let Err(TrySendError::Full(next)) = self.to.try_send(next)
-        {
-            self.next = Some(next);
-            return Err(told);
-        }
-        let sent = self.to.try_send(told);
-        sent.map_err(|(TrySendError::Full(told) | TrySendError::Disconnected(told))| told)
-    }
-}
-
-/// Links of the same settings, but for their discipline.
-fn shadowed(settings: &Settings, discipline: &ConfiguredDiscipline) -> Vec<LinkSettings> {
-    let links = settings.links().into_iter();
-    links
-        .map(|link| link.with_discipline(discipline.clone()))
-        .collect()
-}
-
 /// Links that have another discipline, before their thread runs.
 pub struct Shadows {
-    told: Receiver<Told>,
-    empty: SyncSender<Vec<Arrival>>,
+    fed: Fed,
     links: Vec<LinkSettings>,
     seed: u64,
     streams: [usize; 2],
 }
 
-/// Returns where arrivals are told, and the links that they are shown to, if `--shadow` asks for them.
+/// Returns where arrivals are passed on, and the links that they are shown to, if `--shadow` asks for them.
 ///
 /// # Errors
 /// If the discipline is wrong, or does not suit a buffer.
@@ -166,24 +53,15 @@ pub fn asked_for(
     Ok(Some(of(settings, discipline)))
 }
 
-/// Returns links with this discipline, and where their arrivals are to be told.
+/// Returns links with this discipline, and where their arrivals are to be passed on.
 fn of(settings: &Settings, discipline: ConfiguredDiscipline) -> (Feed, Shadows) {
-    let (to, told) = sync_channel(WAITING);
-    let (back, empty) = sync_channel(WAITING);
+    let links = shadowed(settings, &discipline);
+    let (feed, fed) = feed::open(discipline);
     let shadows = Shadows {
-        told,
-        empty: back,
-        links: shadowed(settings, &discipline),
+        fed,
+        links,
         seed: settings.seed,
         streams: settings.streams,
-    };
-    let feed = Feed {
-        to,
-        batch: Vec::with_capacity(BATCH),
-        empty,
-        left_out: 0,
-        next: None,
-        discipline,
     };
     (feed, shadows)
 }
@@ -226,7 +104,7 @@ impl Shadows {
         thread::Builder::new().spawn(work).map(drop)
     }
 
-    /// Does what it is told until the router ends; `at_record` gets the time, ns, the number of
+    /// Follows the router's messages until it ends; `at_record` gets the time, ns, the number of
     /// arrivals left out, and the links, whenever the router makes a record.
     fn follow(self, mut at_record: impl FnMut(u64, u64, &mut [Link])) {
         let links = self.links.into_iter().zip(self.streams);
@@ -236,9 +114,9 @@ impl Shadows {
                 Link::new(settings, Clock::endless(), random)
             })
             .collect();
-        for told in self.told {
-            match told {
-                Told::Arrivals(mut batch) => {
+        for message in self.fed.messages {
+            match message {
+                Message::Arrivals(mut batch) => {
                     for Arrival {
                         link,
                         now_ns,
@@ -247,15 +125,15 @@ impl Shadows {
                     {
                         links[link].arrive(now_ns, packet, &mut Nobody);
                     }
-                    self.empty.try_send(batch).ok();
+                    self.fed.empty.try_send(batch).ok();
                 }
-                Told::Settings(now_ns, settings) => {
+                Message::Settings(now_ns, settings) => {
                     for (link, settings) in links.iter_mut().zip(settings) {
                         link.advance(now_ns, &mut Nobody);
                         link.change(now_ns, settings);
                     }
                 }
-                Told::Until(now_ns, left_out) => {
+                Message::Until(now_ns, left_out) => {
                     for link in &mut links {
                         link.advance(now_ns, &mut Nobody);
                     }
@@ -281,10 +159,13 @@ impl Outlet<Held> for Nobody {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{sync::mpsc::sync_channel, time::Duration};
 
     use super::*;
-    use crate::cli::LinkOptions;
+    use crate::{
+        cli::LinkOptions,
+        router::feed::{BATCH, WAITING},
+    };
 
     fn settings(aqm: &str) -> Settings {
         let read = Settings::read(&LinkOptions {

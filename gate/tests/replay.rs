@@ -1,7 +1,7 @@
 //! A replay makes the same decisions as the network world, packet by packet and bit by bit, for
 //! every AQM, victim and scheduler.
 
-use std::{path::Path, sync::Arc, thread};
+use std::{env, path::Path, sync::Arc, thread};
 
 use sluice_aqm::{NEVER, Verdict, View, all, coupled};
 use sluice_capture::Capture;
@@ -358,39 +358,29 @@ fn every_verdict_is_that_of_the_network_world() {
     }
 }
 
+/// Returns the cases of one part, such as `3/8`: the third, the eleventh, and so on.
+fn part_of(cases: Vec<Settings>, part: &str) -> Vec<Settings> {
+    let numbers = part.split_once('/').and_then(|(number, parts)| {
+        let numbers: (usize, usize) = (number.parse().ok()?, parts.parse().ok()?);
+        (1..=numbers.1).contains(&numbers.0).then_some(numbers)
+    });
+    let (number, parts) =
+        numbers.unwrap_or_else(|| panic!("PART = {part} must be one of some parts, such as 3/8"));
+    let own = cases.into_iter().skip(number - 1).step_by(parts);
+    own.collect()
+}
+
 #[test]
 #[ignore = "takes minutes: make decisions"]
 fn a_million_packets_are_judged_as_in_the_network_world() {
-    let cases: Vec<Settings> = cases().collect();
-    let Compared {
-        decisions,
-        verdicts,
-    } = compare(1_000_000, &cases);
-    println!(
-        "{decisions} decisions in {} cases: no difference",
-        cases.len()
-    );
+    let part = env::var("SLUICE_PART").unwrap_or_else(|_| "1/1".into());
+    let cases = part_of(cases().collect(), &part);
+    let compared = compare(1_000_000, &cases);
+    let (count, decisions) = (cases.len(), compared.decisions);
+    println!("part {part}: {decisions} events in {count} cases, no difference");
     for verdict in VERDICTS {
-        println!("{verdict:?}: {}", verdicts[verdict as usize]);
+        println!("{verdict:?}: {}", compared.verdicts[verdict as usize]);
     }
-}
-
-/// The same for schedulers and coupled disciplines alone; `drr` has CoDel in its queues.
-#[test]
-#[ignore = "takes a minute: make decisions"]
-fn a_million_packets_are_scheduled_as_in_the_network_world() {
-    let schedules = |settings: &Settings| {
-        let told = settings.forward.describe();
-        let is_drr = told.contains(", codel drr");
-        is_drr || settings.forward.discipline.aqm.class().is_coupled()
-    };
-    let others = cases().filter(schedules);
-    let cases: Vec<Settings> = others.chain(of_classes()).collect();
-    let Compared { decisions, .. } = compare(1_000_000, &cases);
-    println!(
-        "{decisions} decisions in {} cases: no difference",
-        cases.len()
-    );
 }
 
 /// A rate that varies: in steps with an outage, and at opportunities; for AQMs that look at the rate,

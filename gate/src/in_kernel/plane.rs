@@ -28,10 +28,11 @@ use crate::{
     packet::{Held, flows::Flows},
     router::{
         data_plane::DataPlane,
+        feed::Feed,
         snapshot::{Live, Snapshot},
     },
     settings::Settings,
-    shadow::{self, Feed},
+    shadow,
 };
 
 /// Rate of a qdisc that is about to be removed, bits/s.

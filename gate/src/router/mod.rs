@@ -2,6 +2,7 @@
 
 pub mod bands;
 pub mod data_plane;
+pub mod feed;
 pub mod link;
 pub mod on_wire;
 pub mod snapshot;
@@ -18,11 +19,11 @@ use crate::{
     packet::{Held, class::ByClass, ecn::set_ce, flows::Flows},
     router::{
         data_plane::DataPlane,
+        feed::Feed,
         link::{Link, Outlet, held},
         snapshot::{Live, Snapshot},
     },
     settings::Settings,
-    shadow::Feed,
 };
 
 /// Batches that are read before departures are checked again.
