@@ -86,10 +86,8 @@ class PacketSender(Sender):
         self._loop.on_writable(self._socket, self._send)
         self._send()
 
-    def _connected(self) -> None:
-        super()._connected()
-        if self._early:
-            self.give(self._early, is_last=self._is_last)
+    def _first(self) -> int:
+        return self._early * self._payload
 
     def _all_sent(self) -> None:
         assert self._socket is not None
@@ -97,6 +95,13 @@ class PacketSender(Sender):
             self.stop()
         else:
             self._loop.forget(self._socket)
+
+    def stop(self) -> None:
+        """End once all that it was given is handed over."""
+        self._is_last = True
+        # what still waits, for the connection or for room, goes first
+        if self._payload and not self._left:
+            super().stop()
 
 
 class Applications:

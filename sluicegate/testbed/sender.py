@@ -75,10 +75,14 @@ class Sender:
             self._break(error)
             return
         _, self._payload = tcp_info(self._socket)
-        packets = self._stream.packets
-        self._left = None if packets is None else packets * self._payload
+        self._left = self._first()
         self._loop.on_writable(self._socket, self._send)
         self._send()
+
+    def _first(self) -> int | None:
+        """Bytes that there are to send once it is connected; None: without end."""
+        packets = self._stream.packets
+        return None if packets is None else packets * self._payload
 
     def _send(self) -> None:
         assert self._socket is not None

@@ -1,0 +1,110 @@
+"""The ends of the testbed's TCP flows, over the loopback."""
+
+import socket
+import time
+
+import pytest
+
+from sluicegate.testbed import sender as sender_module
+from sluicegate.testbed.applications import PacketSender
+from sluicegate.testbed.job import Stream
+from sluicegate.testbed.loop import Loop
+
+HERE = "127.0.0.1"
+MS = 1_000_000
+
+
+@pytest.fixture
+def listener(monkeypatch):
+    """A listening socket, to which all senders connect, from ports that the kernel chooses."""
+    with socket.create_server((HERE, 0)) as made:
+        monkeypatch.setattr(sender_module, "stream_port", lambda _: made.getsockname()[1])
+        monkeypatch.setattr(sender_module, "FIRST_PORT", 0)
+        yield made
+
+
+def limited(loop, **changes):
+    """A sender of a limited rate, of 1000 bytes in each packet."""
+    given = {"start_ns": 0, "stop_ns": None, "packets": 0, "supplied": "packets", **changes}
+    stream = Stream(0, 0, packet_bytes=1040, congestion_control="reno", ect1=False, dscp=0, **given)
+    return PacketSender(loop, 0, stream, (HERE, HERE), False)
+
+
+def run(loop, ms=100):
+    loop.run(time.monotonic_ns() + ms * MS)
+
+
+def arrived(connection):
+    """How many bytes come until the other end closes, which then hears that all is taken."""
+    count = 0
+    while taken := len(connection.recv(1 << 16)):
+        count += taken
+    connection.close()
+    return count
+
+
+def ended(sender):
+    """Whether it ended as it should; its socket is closed."""
+    outcome = sender.outcome()
+    if outcome.completion_ns or outcome.error:
+        sender.info()
+    return not outcome.error and outcome.completion_ns > 0
+
+
+def end_by_application(sender, packets):
+    for left in reversed(range(packets)):
+        sender.give(1, is_last=not left)
+
+
+def end_by_stop(sender, packets):
+    for _ in range(packets):
+        sender.give(1, is_last=False)
+    sender.stop()
+
+
+@pytest.mark.parametrize("packets", [1, 3])
+@pytest.mark.parametrize("end", [end_by_application, end_by_stop])
+def test_what_is_given_before_the_handshake_ends_is_sent_after_it(listener, packets, end):
+    loop = Loop()
+    sender = limited(loop)
+    sender.start()
+    # the loop has not yet seen that the connection is there, as in a long round trip
+    end(sender, packets)
+    run(loop, 20)
+    payload = sender.outcome().payload
+    assert payload > 900
+    connection, _ = listener.accept()
+    connection.settimeout(5)
+    assert arrived(connection) == packets * payload
+    run(loop, 20)
+    assert ended(sender)
+
+
+def test_a_stop_takes_back_nothing_that_was_given(listener):
+    loop = Loop()
+    sender = limited(loop)
+    sender.start()
+    run(loop, 20)
+    connection, _ = listener.accept()
+    connection.settimeout(5)
+    # far more than the sockets take at once
+    packets = 20_000
+    sender.give(packets, is_last=False)
+    sender.stop()
+    count = 0
+    payload = sender.outcome().payload
+    connection.setblocking(False)
+    while count < packets * payload:
+        run(loop, 5)
+        count_before = count
+        try:
+            while taken := len(connection.recv(1 << 20)):
+                count += taken
+        except BlockingIOError:
+            pass
+        assert count > count_before
+    run(loop, 5)
+    assert connection.recv(1) == b""
+    connection.close()
+    run(loop, 20)
+    assert ended(sender)
