@@ -91,8 +91,10 @@ def rows() -> Iterator[str]:
     yield from table(used, CELLS, lets_go_early=False)
     p99, most = (sorted(1e3 * line[f"late_{of}_s"] for line in used) for of in ("p99", "max"))
     middle = len(used) // 2
+    # without the name that this machine's maker gave it
+    kernels = sorted({line["kernel"].partition("-")[0] for line in used})
     yield (
-        f"\n{len(used)} runs, kernel {', '.join(sorted({line['kernel'] for line in used}))}. One "
+        f"\n{len(used)} runs, kernel {', '.join(kernels)}. One "
         f"packet in a hundred left the link more than {p99[middle]:.2f} ms late (median of the "
         f"runs; {p99[-1]:.2f} in the worst); the latest one {most[middle]:.0f} ms "
         f"({most[-1]:.0f}). Runs that are left out because that was more than "
