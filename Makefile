@@ -214,8 +214,9 @@ bench-peers: build
 	@$(BIN)/python bench/peers/overload.py
 	@$(BIN)/python bench/peers/speed.py
 
-# `make test` does this with 20,000 packets. PART=3/8 compares the third of eight parts. Profile and features are those of `make build`: without the
-# test profile's checks, and because cargo also compiles sluiced again
+# `make test` does this with 20,000 packets. PART=3/8 compares the third of eight parts. Profile and
+# features are those of `make build`: without the test profile's checks, and because cargo also
+# compiles sluiced again
 PART ?= 1/1
 decisions: | tools
 	@echo "decisions: a million packets through a replay and the network world, part $(PART)"

@@ -74,9 +74,10 @@ pub struct Quirks {
     /// delayed, this is an older packet, and the loss is found one ACK later. RFC 8985, section
     /// 6.2, step 2, takes the round-trip time of the packet sent last.
     pub looks_at_sack_first: bool,
-    /// Linux: a recovery that the reordering timer begins has counted one packet as delivered, so
-    /// that it may send one more than what arrives; and during a recovery that timer leaves the
-    /// window as it is (`tcp_rack_reo_timeout`). RFC 9937 counts deliveries only.
+    /// Linux, two rules of the same function (`tcp_rack_reo_timeout`). A recovery that the
+    /// reordering timer begins has counted one packet as delivered, so that it may send one more
+    /// than what arrives; RFC 9937 counts deliveries only. And during a recovery, whatever began
+    /// it, that timer leaves the window as it is.
     pub counts_timer_as_ack: bool,
     /// Linux: after a time-out the sender tests whether it was spurious (F-RTO, RFC 5682).
     pub questions_time_outs: bool,
