@@ -116,6 +116,7 @@ def _trouble(machine: dict[str, object]) -> str:
     """What went wrong in a run, if anything."""
     counts = {
         "datagrams that found no room at the receiver": machine["receiver_overruns"],
+        "packets of calls that the kernel did not take": machine["unsent_call_packets"],
         "broken connections": machine["broken_connections"],
     }
     told = [f"{count} {what}" for what, count in counts.items() if count]

@@ -15,6 +15,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -49,12 +50,31 @@ _ROOM_BYTES = 1 << 16
 Report = tuple[int, int, int, int]
 
 
+@dataclass(frozen=True)
+class CallsOutcome:
+    """What came of the calls of a side.
+
+    Attributes:
+        events: See `HostOutcome.calls`.
+        unsent: See `Sent.unsent`.
+    """
+
+    events: NDArray[np.int64]
+    unsent: int
+
+
+NO_CALLS = CallsOutcome(np.empty((0, _COLUMNS), dtype=np.int64), 0)
+
+
 class Calls:
     """Both ends of the calls of a side."""
 
     def __init__(self, job: HostJob) -> None:
         assert job.drawn is not None
         self._job = job
+        # before all sockets: its number is small then, and `select` takes none above 1023
+        self._epoll = select.epoll()
+        self._unsent = 0
         self._engine = applications(job.drawn)
         self._start_ns = 0
         self._due: list[tuple[int, int, Callable[[], None]]] = []
@@ -68,8 +88,9 @@ class Calls:
         # when the timers of both ends run out
         self._sends_ns: dict[int, int] = {}
         self._answers_ns: dict[int, int] = {}
-        self._takes: dict[socket.socket, Callable[[], None]] = {
-            each: partial(self._hear, number, each) for number, (each, _) in self._sending.items()
+        self._takes: dict[int, Callable[[], None]] = {
+            each.fileno(): partial(self._hear, number, each)
+            for number, (each, _) in self._sending.items()
         }
         if job.arriving_calls:
             self._listener = self._socket(("", CALL_PORT))
@@ -79,10 +100,12 @@ class Calls:
                 else (socket.IPPROTO_IP, socket.IP_RECVTOS)
             )
             self._listener.setsockopt(*option, 1)
-            self._takes[self._listener] = self._take
+            self._takes[self._listener.fileno()] = self._take
+        for number in self._takes:
+            self._epoll.register(number, select.EPOLLIN)
 
-    def run(self, start_ns: int) -> NDArray[np.int64]:
-        """Speak and listen until the end of the run; returns `HostOutcome.calls`."""
+    def run(self, start_ns: int) -> CallsOutcome:
+        """Speak and listen until the end of the run."""
         ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
         self._start_ns = start_ns
         for each in self._job.calls:
@@ -92,11 +115,13 @@ class Calls:
             while self._due and self._due[0][0] <= now_ns:
                 heapq.heappop(self._due)[2]()
             next_ns = min([self._job.duration_ns, *(each[0] for each in self._due[:1])])
-            # in microseconds, where that of epoll counts milliseconds
             wait_s = max(0, next_ns - self._now()) / 1e9
-            for heard in select.select(list(self._takes), (), (), wait_s)[0]:
-                self._takes[heard]()
-        return np.array(self._events, dtype=np.int64).reshape(-1, _COLUMNS)
+            # `select` counts microseconds, where the wait of epoll counts milliseconds
+            if select.select([self._epoll], (), (), wait_s)[0]:
+                for number, _ in self._epoll.poll(0):
+                    self._takes[number]()
+        events = np.array(self._events, dtype=np.int64).reshape(-1, _COLUMNS)
+        return CallsOutcome(events, self._unsent)
 
     def _now(self) -> int:
         return time.monotonic_ns() - self._start_ns
@@ -122,11 +147,14 @@ class Calls:
     def _send(
         self, by: socket.socket, content: bytes, size: int, traffic_class: int, to: tuple[str, int]
     ) -> None:
-        """Send an IP packet of so many bytes."""
+        """Send an IP packet of so many bytes; one that the kernel does not take is lost."""
         ipv6 = self._job.ipv6
         rest = max(0, size - udp_headers(ipv6) - len(content))
         said = [(*TRAFFIC_CLASS[ipv6], struct.pack("=i", traffic_class))]
-        by.sendmsg([content, self._room[:rest]], said, 0, to)
+        try:
+            by.sendmsg([content, self._room[:rest]], said, 0, to)
+        except OSError:
+            self._unsent += 1
 
     def _frame(self, number: int, due_ns: int) -> None:
         now_ns = self._now()
@@ -159,33 +187,39 @@ class Calls:
 
     def _hear(self, number: int, by: socket.socket) -> None:
         """Take feedback."""
-        try:
-            while True:
+        while True:
+            try:
                 heard = by.recv(_ROOM_BYTES)
-                now_ns = self._now()
-                report: Report = _REPORT.unpack_from(heard)
-                self._note(now_ns, number, LEARNT, *report)
-                self._engine.learn(number, now_ns, report)
-                self._speak(now_ns, number)
-        except BlockingIOError:
-            pass
+            except BlockingIOError:
+                return
+            # a stray packet is nobody's
+            if len(heard) < _REPORT.size:
+                continue
+            now_ns = self._now()
+            report: Report = _REPORT.unpack_from(heard)
+            self._note(now_ns, number, LEARNT, *report)
+            self._engine.learn(number, now_ns, report)
+            self._speak(now_ns, number)
 
     def _take(self) -> None:
         """Take video."""
-        try:
-            while True:
+        while True:
+            try:
                 data, said, _, (host, port, *_) = self._listener.recvmsg(_ROOM_BYTES, 64)
-                now_ns = self._now()
-                number = self._arriving[port - FIRST_CALL_PORT].number
-                seq, is_last = _VIDEO.unpack_from(data)
-                marked = any(value[0] & _CE == _CE for _, _, value in said)
-                self._back[number] = (host, port)
-                self._note(now_ns, number, SHOWN, seq)
-                report = self._engine.take_video(number, now_ns, seq, marked, bool(is_last))
-                self._answer(number, report)
-                self._look(number, now_ns)
-        except BlockingIOError:
-            pass
+            except BlockingIOError:
+                return
+            call = self._arriving.get(port - FIRST_CALL_PORT)
+            if call is None or len(data) < _VIDEO.size:
+                continue
+            now_ns = self._now()
+            number = call.number
+            seq, is_last = _VIDEO.unpack_from(data)
+            marked = any(value[0] & _CE == _CE for _, _, value in said)
+            self._back[number] = (host, port)
+            self._note(now_ns, number, SHOWN, seq)
+            report = self._engine.take_video(number, now_ns, seq, marked, bool(is_last))
+            self._answer(number, report)
+            self._look(number, now_ns)
 
     def _look(self, number: int, now_ns: int) -> None:
         """Send feedback that is due by time alone, or set the timer for it."""

@@ -12,12 +12,13 @@ import multiprocessing
 import os
 import resource
 from multiprocessing.connection import Connection
+from typing import Any
 
 import numpy as np
 
 from sluicegate.errors import SluiceError
 from sluicegate.testbed import datagrams
-from sluicegate.testbed.calls import Calls
+from sluicegate.testbed.calls import NO_CALLS, Calls
 from sluicegate.testbed.job import HostJob, HostOutcome, Received, Sent
 from sluicegate.testbed.links import take_addresses
 from sluicegate.testbed.loop import Loop
@@ -46,10 +47,13 @@ def main(bed: Connection) -> None:
     bed.send(READY)
     job: HostJob = bed.recv()
     try:
-        take_addresses(job)
+        _do(job, bed)
     except SluiceError as error:
         bed.send(error)
-        return
+
+
+def _do(job: HostJob, bed: Connection) -> None:
+    take_addresses(job)
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     loop = Loop()
@@ -68,14 +72,15 @@ def main(bed: Connection) -> None:
         wire.begin(start_ns)
     loop.run(start_ns + job.duration_ns)
     senders.sample(job.duration_ns)
-    of_calls = calls.recv() if calls else np.empty((0, 7), dtype=np.int64)
-    receiver.add(of_calls)
+    of_calls = _heard(calls) if calls else NO_CALLS
+    receiver.add(of_calls.events)
     sent = Sent(
         streams=senders.outcomes(),
         info=senders.info(),
         lateness_ns=late.recv() if process else np.zeros(0, dtype=np.int64),
         start_lateness_ns=senders.lateness_ns(),
         events=senders.events(),
+        unsent=of_calls.unsent,
     )
     received = Received(
         stream_bytes=receivers.bytes(),
@@ -85,7 +90,7 @@ def main(bed: Connection) -> None:
         overruns=receiver.overruns(),
         wire=wire.rows() if wire else np.empty((0, 3), dtype=np.int64),
     )
-    bed.send(HostOutcome(sent, received, of_calls))
+    bed.send(HostOutcome(sent, received, of_calls.events))
     # connections stay open until the other side has ended, too: then the bed closes the pipe
     with contextlib.suppress(EOFError):
         bed.recv()
@@ -108,8 +113,16 @@ def _calls(job: HostJob) -> Connection | None:
     multiprocessing.get_context("fork").Process(target=work, daemon=True).start()
     # if it fails, this is what is heard
     its.close()
-    ours.recv()
+    _heard(ours)
     return ours
+
+
+def _heard(calls: Connection) -> Any:
+    """What the calls' process tells."""
+    try:
+        return calls.recv()
+    except EOFError:
+        raise SluiceError("the process of the video calls ended") from None
 
 
 def _sender_of_datagrams(

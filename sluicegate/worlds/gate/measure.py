@@ -119,6 +119,7 @@ def _machine(outcome: Outcome, links: Sequence[Lines]) -> dict[str, Any]:
         "load_before": before,
         "load_after": after,
         "receiver_overruns": sum(host.received.overruns for host in outcome.hosts),
+        "unsent_call_packets": sum(host.sent.unsent for host in outcome.hosts),
         "broken_connections": len(errors),
         "first_error": next(iter(errors), ""),
         "uncounted": [link.uncounted() for link in links],
