@@ -1,14 +1,17 @@
-"""The ends of the testbed's TCP flows, over the loopback."""
+"""Both ends of the testbed's TCP flows, over the loopback."""
 
 import socket
 import time
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
 from sluicegate.testbed import sender as sender_module
 from sluicegate.testbed.applications import PacketSender
-from sluicegate.testbed.job import Stream
+from sluicegate.testbed.job import END, Stream
 from sluicegate.testbed.loop import Loop
+from sluicegate.testbed.streams import Receivers
 
 HERE = "127.0.0.1"
 MS = 1_000_000
@@ -108,3 +111,51 @@ def test_a_stop_takes_back_nothing_that_was_given(listener):
     connection.close()
     run(loop, 20)
     assert ended(sender)
+
+
+class Narrow:
+    """A socket that first takes nothing, and then one byte at a time."""
+
+    def __init__(self, own):
+        self._own = own
+        self.is_full = True
+
+    def send(self, content):
+        if self.is_full:
+            self.is_full = False
+            raise BlockingIOError
+        return self._own.send(content[:1])
+
+    def __getattr__(self, name):
+        return getattr(self._own, name)
+
+
+def test_answers_that_find_no_room_are_sent_later(monkeypatch):
+    loop = Loop()
+    monkeypatch.setattr(Receivers, "_listen", lambda *_: None)
+    job = SimpleNamespace(
+        info_ns=100 * MS,
+        sample_ns=10 * MS,
+        duration_ns=1000 * MS,
+        arriving_streams=1,
+        arriving_answered=[0],
+        arriving_dctcp=False,
+        ipv6=False,
+    )
+    receivers = Receivers(loop, job)
+    receivers.begin(time.monotonic_ns())
+    user, own = socket.socketpair()
+    narrow = Narrow(own)
+    with user, own:
+        user.settimeout(5)
+        loop.on_readable(narrow, partial(receivers._take, narrow, 0))
+        for objects in (3, 1):
+            narrow.is_full = True
+            user.sendall((bytes(9) + END) * objects)
+            run(loop, 20)
+            assert user.recv(100) == bytes(objects)
+        assert receivers.bytes().sum() == receivers.sampled().sum() == 40
+        # one whose user has gone away is closed
+        user.close()
+        run(loop, 20)
+        assert own.fileno() == -1

@@ -138,16 +138,23 @@ class Receivers:
             self._sampled[since_ns // self._sample_ns] += count
             self._bytes[flow][since_ns // self._info_ns] += count
         if flow in self._answered and (ended := self._room.count(END, 0, count)):
-            self._answer(connection, ended)
+            self._answer(connection, flow, ended)
 
-    def _answer(self, connection: socket.socket, objects: int) -> None:
-        """Tell the sender that so many objects are there."""
+    def _answer(self, connection: socket.socket, flow: int, objects: int) -> None:
+        """Tell the sender that so many objects are there, before anything else is taken."""
         try:
-            connection.send(bytes(objects))
+            objects -= connection.send(bytes(objects))
+        except BlockingIOError:
+            pass
         except OSError:
             # it has gone away
             self._loop.forget(connection)
             connection.close()
+            return
+        if objects:
+            self._loop.on_writable(connection, partial(self._answer, connection, flow, objects))
+        else:
+            self._loop.on_readable(connection, partial(self._take, connection, flow))
 
     def bytes(self) -> NDArray[np.int64]:
         """What each flow delivered between two looks, shape (F, L)."""
