@@ -7,14 +7,25 @@ from types import SimpleNamespace
 
 import pytest
 
+import sluicegate as sg
+from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed import sender as sender_module
+from sluicegate.testbed import streams as streams_module
 from sluicegate.testbed.applications import PacketSender
 from sluicegate.testbed.job import END, Stream
 from sluicegate.testbed.loop import Loop
-from sluicegate.testbed.streams import Receivers
+from sluicegate.testbed.streams import Receivers, Senders
+from sluicegate.worlds.real.plan import plan
 
 HERE = "127.0.0.1"
 MS = 1_000_000
+
+
+class AnyPort(int):
+    """The number from which ports are counted, where the kernel is to choose each."""
+
+    def __add__(self, place):
+        return 0
 
 
 @pytest.fixture
@@ -22,7 +33,7 @@ def listener(monkeypatch):
     """A listening socket, to which all senders connect, from ports that the kernel chooses."""
     with socket.create_server((HERE, 0)) as made:
         monkeypatch.setattr(sender_module, "stream_port", lambda _: made.getsockname()[1])
-        monkeypatch.setattr(sender_module, "FIRST_PORT", 0)
+        monkeypatch.setattr(sender_module, "FIRST_PORT", AnyPort())
         yield made
 
 
@@ -111,6 +122,40 @@ def test_a_stop_takes_back_nothing_that_was_given(listener):
     connection.close()
     run(loop, 20)
     assert ended(sender)
+
+
+def test_a_flow_that_would_start_once_it_has_ended_sends_nothing(listener, monkeypatch):
+    monkeypatch.setattr(streams_module, "address", lambda *_: HERE)
+    given = NetworkScenario.parse(
+        {
+            "duration_s": 0.5,
+            "warm_up_s": 0.0,
+            "replications": 1,
+            "topology": {"kind": "dumbbell", "rate_bps": 10e6, "client_delays_s": [0.01]},
+            "flows": [{"kind": "tcp", "count": 8, "rate_bps": 1e6, "stop_s": 0.1, "spread_s": 0.3}],
+            "disciplines": [{"aqm": "drop_tail"}],
+        }
+    )
+    job = plan(given, given.disciplines[0], 0, None, None, False).job.hosts[0]
+    begins = [stream.start_ns < stream.stop_ns for stream in job.streams]
+    assert 0 < sum(begins) < 8
+    packets = sg.network.simulate(given).flows["packets"].to_list()
+    assert [count > 0 for count in packets] == begins
+    loop = Loop()
+    senders = Senders(loop, job)
+    senders.begin(time.monotonic_ns())
+    run(loop, 400)
+    listener.setblocking(False)
+    for _ in range(sum(begins)):
+        connection, _ = listener.accept()
+        connection.settimeout(5)
+        assert arrived(connection) > 0
+    with pytest.raises(BlockingIOError):
+        listener.accept()
+    run(loop, 20)
+    assert [bool(each.completion_ns) for each in senders.outcomes()] == begins
+    assert not any(each.error for each in senders.outcomes())
+    senders.sample(0)
 
 
 class Narrow:

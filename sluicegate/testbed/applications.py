@@ -121,7 +121,7 @@ class Applications:
         for sender, stream in zip(senders, job.streams, strict=True):
             if isinstance(sender, ObjectSender):
                 sender.arrived = partial(self._arrived, stream.flow)
-            if isinstance(sender, ObjectSender | PacketSender):
+            if isinstance(sender, ObjectSender | PacketSender) and not stream.is_idle:
                 self._senders[stream.flow] = sender
         self._starts_ns = {stream.flow: stream.start_ns for stream in job.streams}
         if self._senders:

@@ -107,6 +107,12 @@ class Stream:
     flow: int = 0
     supplied: Literal["at_once", "objects", "packets"] = "at_once"
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether its application gives nothing at all: it would start once it has ended."""
+        stops = self.stop_ns is not None and self.start_ns >= self.stop_ns
+        return stops and self.supplied == "packets"
+
 
 @dataclass(frozen=True)
 class Drawn:

@@ -47,6 +47,8 @@ class Senders:
     def begin(self, start_ns: int) -> None:
         """Enter all starts, stops and looks."""
         for sender, stream in zip(self._senders, self._job.streams, strict=True):
+            if stream.is_idle:
+                continue
             due_ns = start_ns + stream.start_ns
             self._loop.at(due_ns, partial(self._start, sender, due_ns))
             if stream.stop_ns is not None:
