@@ -2,11 +2,15 @@
 //! reads its counts, and removes it.
 
 #[cfg(feature = "kernel")]
+mod change;
+#[cfg(feature = "kernel")]
 mod check;
 #[cfg(feature = "kernel")]
 mod plane;
 #[cfg(feature = "kernel")]
 mod ready;
+#[cfg(feature = "kernel")]
+mod shadowed;
 #[cfg(feature = "kernel")]
 mod tc;
 
@@ -26,6 +30,11 @@ pub use {
     plane::run,
     ready::{Ready, compiled, scheduler},
 };
+
+/// Why no discipline here removes ACKs.
+#[cfg(feature = "kernel")]
+const NO_ACK_FILTER: &str = "our qdisc does not read what an ACK says; sluiced without --backend kernel \
+                             does, and Linux's own cake";
 
 /// Reads the settings of the forward link only, because a qdisc serves one interface.
 ///
@@ -51,9 +60,8 @@ pub fn read(options: &LinkOptions) -> Result<Settings, SettingsError> {
         return Err(SettingsError(format!("in the kernel, {why}")));
     }
     let mut settings = Settings::read(options)?;
-    settings.forward.discipline.without_ack_filter(
-        "our qdisc does not; sluiced without --backend kernel does, and Linux's own cake",
-    )?;
+    let discipline = &settings.forward.discipline;
+    discipline.without_ack_filter(NO_ACK_FILTER)?;
     if !matches!(settings.forward.service(), None | Some(Service::Steps(_))) {
         return Err(SettingsError(
             "in the kernel, a qdisc has a rate at each moment, and no opportunities: --rate-file must be \

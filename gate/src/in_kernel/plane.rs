@@ -9,12 +9,13 @@ use std::{
 };
 
 use caps::Capability;
-use sluice_aqm::{Aqm, Scheduler};
+use sluice_aqm::Aqm;
 use sluice_kernel::{Counts, Device, Installed, KINDS, KernelError, QdiscKind};
 
 use super::{
-    check, read,
-    ready::{Ready, aqm_of, aqms, device, words},
+    change, check, read,
+    ready::{Ready, aqms, device, words},
+    shadowed::{Shadowed, shadow_of},
     tc::Tc,
 };
 use crate::{
@@ -32,13 +33,10 @@ use crate::{
         snapshot::{Live, Snapshot},
     },
     settings::Settings,
-    shadow,
 };
 
 /// Rate of a qdisc that is about to be removed, bits/s.
 const AT_ONCE_BPS: u64 = 1 << 62;
-/// Longest time between two looks at the arrivals for a shadow, ns: room for a million packets a second.
-const LOOK_NS: u64 = 10_000_000;
 /// Longest wait until such a qdisc is empty.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -49,13 +47,13 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// the qdisc.
 pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let settings = read(&options.link)?;
+    let (feed, shadows) = shadow_of(options.shadow.as_deref(), &settings)?.unzip();
     let name = options.kernel.interface.as_deref();
     let device = device(name.expect("clap asks for it"))?;
     let kind = QdiscKind::named(&options.kernel.kind)?;
     check::refuse_what_is_left(&kind)?;
     check::refuse_what_stands(&device)?;
     let mut ready = Ready::new(&settings, &options.kernel.object, None)?;
-    let (feed, shadows) = shadow::asked_for(options.shadow.as_deref(), &settings)?.unzip();
     if feed.is_some() {
         // a shadow sees every packet
         ready.fixed.sampled = 1;
@@ -94,17 +92,6 @@ struct InKernel {
     unreadable: u64,
     shadow: Option<Shadowed>,
     has_ended: bool,
-}
-
-/// Where arrivals are told, and how far they are.
-struct Shadowed {
-    feed: Feed,
-    /// The daemon's start by the kernel's monotonic clock, ns; `None`: not known yet.
-    origin_ns: Option<u64>,
-    /// When they were last looked for, and the time up to which all is told, ns.
-    looked_ns: u64,
-    told_ns: u64,
-    unsampled: u64,
 }
 
 impl InKernel {
@@ -153,15 +140,9 @@ impl InKernel {
         })
     }
 
-    /// Tells the arrivals to another discipline, too.
+    /// Passes the arrivals on to another discipline, too.
     fn with_shadow(mut self, feed: Option<Feed>) -> Self {
-        self.shadow = feed.map(|feed| Shadowed {
-            feed,
-            origin_ns: None,
-            looked_ns: 0,
-            told_ns: 0,
-            unsampled: 0,
-        });
+        self.shadow = feed.map(Shadowed::new);
         self
     }
 
@@ -219,7 +200,7 @@ impl InKernel {
         Ok(())
     }
 
-    /// Takes the packets that were sampled since the last call: counts their flows, and tells them to
+    /// Takes the packets that were sampled since the last call: counts their flows, and passes them on to
     /// the shadow.
     fn take_samples(&mut self) -> Result<(), KernelError> {
         let Self {
@@ -325,41 +306,6 @@ impl InKernel {
     }
 }
 
-impl Shadowed {
-    /// True if arrivals must be looked for now, ns from the daemon's start on.
-    fn is_due(&mut self, now_ns: u64) -> io::Result<bool> {
-        if self.origin_ns.is_none() {
-            let clock_ns = clock_ns().map_err(|failure| io::Error::other(failure.0))?;
-            self.origin_ns = Some(clock_ns - now_ns);
-        }
-        let is_due = now_ns >= self.looked_ns + LOOK_NS;
-        if is_due {
-            self.looked_ns = now_ns;
-        }
-        Ok(is_due)
-    }
-
-    /// Tells a packet that arrived at a time of the kernel's monotonic clock, ns.
-    fn arrive(&mut self, clock_ns: u64, packet: Held) {
-        let origin_ns = self.origin_ns.unwrap_or(clock_ns);
-        // what came before the daemon began, comes as it begins
-        let now_ns = self.reach(clock_ns.saturating_sub(origin_ns));
-        self.feed.arrive(0, now_ns, packet);
-    }
-
-    /// Returns the time up to which all is told, ns: this one, or a later one that was told before.
-    fn reach(&mut self, now_ns: u64) -> u64 {
-        self.told_ns = self.told_ns.max(now_ns);
-        self.told_ns
-    }
-
-    /// Tells how many arrivals the kernel had no room for, since the start.
-    fn leave_out(&mut self, unsampled: u64) {
-        let new = unsampled - std::mem::replace(&mut self.unsampled, unsampled);
-        self.feed.leave_out(new);
-    }
-}
-
 impl DataPlane for InKernel {
     fn source(&self, _link: usize) -> String {
         format!("qdisc {} before {}", self.kind.name(), self.device)
@@ -371,7 +317,7 @@ impl DataPlane for InKernel {
 
     fn due_ns(&self) -> Option<u64> {
         let shadow = self.shadow.as_ref();
-        let look_ns = shadow.map(|shadow| shadow.looked_ns + LOOK_NS);
+        let look_ns = shadow.map(Shadowed::due_ns);
         look_ns.into_iter().chain(self.change_ns).min()
     }
 
@@ -390,33 +336,8 @@ impl DataPlane for InKernel {
     }
 
     fn change(&mut self, now_ns: u64, settings: &Settings) -> io::Result<Result<(), String>> {
-        let (old, new) = (&self.settings.forward, &settings.forward);
-        if aqm_of(old) != aqm_of(new) {
-            return Ok(Err(format!(
-                "the AQM cannot change while its qdisc is at work: it is {}, and end sluiced before \
-                 it is {}",
-                aqm_of(old),
-                aqm_of(new)
-            )));
-        }
-        let scheduler = new.in_lanes();
-        let goes_on = match (old.in_lanes(), scheduler) {
-            (None, None) => true,
-            (Some(old), Some(new)) => Scheduler::can_become(old, new),
-            _ => false,
-        };
-        if !goes_on {
-            return Ok(Err(
-                "the scheduler, its queues and how it divides them cannot change while its qdisc is at \
-                 work"
-                    .into(),
-            ));
-        }
-        if new.varying.is_some() && !self.varies {
-            return Ok(Err(
-                "a qdisc at work with a constant rate keeps one: end sluiced, and start it again"
-                    .into(),
-            ));
+        if let Err(what) = change::refuse(&self.settings.forward, &settings.forward, self.varies) {
+            return Ok(Err(what));
         }
         let done = self.set(now_ns, settings);
         if done.is_ok() {

@@ -107,7 +107,7 @@ impl<B: Backend> Router<B> {
         })
     }
 
-    /// Tells the arrivals to another discipline, too.
+    /// Passes the arrivals on to another discipline, too.
     pub fn with_shadow(mut self, shadow: Option<Feed>) -> Self {
         self.shadow = shadow;
         self
