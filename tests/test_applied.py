@@ -209,6 +209,11 @@ def test_calls_adapt_to_the_link_as_in_the_network_world(ipv6):
         if found.lateness["max_s"].max() < 0.05:
             break
     stalled = found.lateness["max_s"].max()
+    # two calls of 30 frames a second
+    (frames,) = found.lateness.filter(of="call")["count"]
+    assert frames == pytest.approx(2 * 30 * 8, abs=5)
+    (machine,) = found.run["machine"]
+    assert machine["unsent_call_packets"] == 0
     # the call would send 2 Mbit/s, and the link carries half of it: marks and feedback come through
     assert found["call.quality"].value < 1.1e6
     for name in ("call.quality", "back.quality"):

@@ -155,6 +155,18 @@ def test_stray_packets_are_ignored(ends):
     assert outcome.unsent == 0
 
 
+def test_it_is_noted_how_late_frames_are(ends):
+    calls = ends(first_port=18000)
+    # as if the process had been held up for 50 ms before the first frame
+    outcome = calls.run(time.monotonic_ns() - 50 * MS)
+    late_ns = outcome.lateness_ns
+    assert len(late_ns) == sum(len(of(outcome, FRAME, call)) for call in (0, 1))
+    # two frames of each call were due by then: at 0 and at 33 ms
+    assert (late_ns >= 0).all()
+    assert (late_ns > 50 * MS).sum() >= 2
+    assert (late_ns > 16 * MS).sum() >= 4
+
+
 def test_a_process_of_calls_that_ends_early_is_named():
     ours, its = host.multiprocessing.Pipe()
     its.close()

@@ -56,14 +56,18 @@ class CallsOutcome:
 
     Attributes:
         events: See `HostOutcome.calls`.
+        lateness_ns: See `Sent.frame_lateness_ns`.
         unsent: See `Sent.unsent`.
     """
 
     events: NDArray[np.int64]
+    lateness_ns: NDArray[np.int64]
     unsent: int
 
 
-NO_CALLS = CallsOutcome(np.empty((0, _COLUMNS), dtype=np.int64), 0)
+NO_CALLS = CallsOutcome(
+    np.empty((0, _COLUMNS), dtype=np.int64), np.empty(0, dtype=np.int64), unsent=0
+)
 
 
 class Calls:
@@ -75,6 +79,7 @@ class Calls:
         # before all sockets: its number is small then, and `select` takes none above 1023
         self._epoll = select.epoll()
         self._unsent = 0
+        self._late_ns: list[int] = []
         self._engine = applications(job.drawn)
         self._start_ns = 0
         self._due: list[tuple[int, int, Callable[[], None]]] = []
@@ -121,7 +126,7 @@ class Calls:
                 for number, _ in self._epoll.poll(0):
                     self._takes[number]()
         events = np.array(self._events, dtype=np.int64).reshape(-1, _COLUMNS)
-        return CallsOutcome(events, self._unsent)
+        return CallsOutcome(events, np.array(self._late_ns, dtype=np.int64), self._unsent)
 
     def _now(self) -> int:
         return time.monotonic_ns() - self._start_ns
@@ -158,6 +163,7 @@ class Calls:
 
     def _frame(self, number: int, due_ns: int) -> None:
         now_ns = self._now()
+        self._late_ns.append(now_ns - due_ns)
         self._note(now_ns, number, FRAME)
         next_ns = self._engine.make_frame(number, now_ns)
         if next_ns is not None:

@@ -80,6 +80,7 @@ def _do(job: HostJob, bed: Connection) -> None:
         lateness_ns=late.recv() if process else np.zeros(0, dtype=np.int64),
         start_lateness_ns=senders.lateness_ns(),
         events=senders.events(),
+        frame_lateness_ns=of_calls.lateness_ns,
         unsent=of_calls.unsent,
     )
     received = Received(

@@ -351,6 +351,7 @@ class Sent:
         events: What happened to the flows that transfer objects, in its order, shape (E, 3): the
             time since the start of the run (when an object arrived, or when the next one was
             due), the flow's number in the scenario, and `ARRIVED` or `SUPPLIED`.
+        frame_lateness_ns: Of each frame of a call, how much later than it should it was made.
         unsent: Packets of calls that the kernel did not take.
     """
 
@@ -359,6 +360,7 @@ class Sent:
     lateness_ns: NDArray[np.int64]
     start_lateness_ns: NDArray[np.int64]
     events: NDArray[np.int64]
+    frame_lateness_ns: NDArray[np.int64]
     unsent: int
 
 

@@ -136,6 +136,7 @@ def _lateness(outcome: Outcome, links: Sequence[Lines]) -> pl.DataFrame:
     rows += [
         *_row("datagram", np.concatenate([each.lateness_ns for each in sent])),
         *_row("start", np.concatenate([each.start_lateness_ns for each in sent])),
+        *_row("call", np.concatenate([each.frame_lateness_ns for each in sent])),
     ]
     return pl.DataFrame(rows)
 

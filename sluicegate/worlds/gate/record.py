@@ -19,8 +19,8 @@ class GateRecord(RealRecord):
 
     Attributes:
         lateness: A row for each replication and kind of event that should come at a given time
-            (`router`: a packet leaves the link, `datagram`, `start` of a TCP flow): count, mean_s,
-            p50_s, p99_s, max_s of how much later it came.
+            (`router`: a packet leaves the link, `datagram`, `start` of a TCP flow, `call`: a frame
+            is made): count, mean_s, p50_s, p99_s, max_s of how much later it came.
     """
 
     lateness: pl.DataFrame
