@@ -183,6 +183,21 @@ def test_lanes_are_counted_as_in_the_network_world():
 
 
 @needs_gate
+def test_lanes_of_which_the_router_tells_nothing_are_unknown(monkeypatch):
+    class Unsplit(Lines):
+        def __init__(self, *given, **more):
+            super().__init__(*given, **more)
+            self._bands = []
+
+    monkeypatch.setitem(measure.__globals__, "Lines", Unsplit)
+    given = scenario(POISSON, discipline={"aqm": "dualpi2"}, queue={"limit": 50, "ecn": True})
+    given = given.replace(duration_s=0.5, warm_up_s=0.0)
+    record = measure(given, given.disciplines[0])
+    with pytest.raises(SluiceError, match="this router did not tell of lanes"):
+        record["lane L.sojourn_mean"]
+
+
+@needs_gate
 def test_a_rate_that_varies_is_that_of_the_run_and_not_of_the_daemon():
     """Half of 4 Mbit/s until 1 s, then twice of 1 Mbit/s, then nothing goes, then all."""
     rate = steps((1, 1e6), (2, 0), (2.5, 8e6))

@@ -107,6 +107,7 @@ def measure(
         discipline=discipline.name,
         run=described,
         uncounted="a router does not count packets by class of flows or kind",
+        bands_uncounted="this router did not tell of lanes, tins or classes of service",
     )
     return GateRecord(**vars(found), connections=pl.concat(looks), lateness=pl.concat(late))
 
