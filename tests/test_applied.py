@@ -232,7 +232,9 @@ def test_calls_adapt_to_the_link_as_in_the_network_world(ipv6):
 def test_pages_segments_and_limited_rates_are_those_of_the_network_world():
     """On a link that is idle most of the time; each object's end is told at once in both worlds."""
     at_once = {**TCP, "ack_every": 1}
-    given = scenario(WEB | {"tcp": at_once}, VIDEO | {"tcp": at_once}, LIMITED)
+    # all is given before the handshake ends: a round trip takes 100 ms
+    early = {**LIMITED, "label": "early", "packets": 3, "route": "forward"}
+    given = scenario(WEB | {"tcp": at_once}, VIDEO | {"tcp": at_once}, LIMITED, early)
     ours = sg.network.simulate(given)
     # a run that the machine held up for 50 ms is made again
     for _ in range(3):
@@ -252,6 +254,8 @@ def test_pages_segments_and_limited_rates_are_those_of_the_network_world():
     # 1 Mbit/s in packets of 1500 bytes for 5 s
     limited = found.flows.filter(group=2)["packets"].item()
     assert limited == pytest.approx(417, abs=5 + 100 * stalled)
+    for record in (found, ours):
+        assert record.flows.filter(group=3)["packets"].item() == 3
     (machine,) = found.run["machine"]
     assert machine["broken_connections"] == 0
     # of the packets of a class nothing is known, nor of classes without applications
