@@ -23,6 +23,11 @@ impl Times {
         }
     }
 
+    /// Returns the memory of its counts, bytes, however many times are counted.
+    pub fn counts_bytes() -> usize {
+        Self::new().histogram.distinct_values() * size_of::<u64>()
+    }
+
     /// Returns times that were counted elsewhere: pairs of a time, ns, and its count; and the sum
     /// of all times.
     pub fn of(counts: &[(u64, u64)], sum_ns: u64) -> Self {

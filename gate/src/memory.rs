@@ -11,8 +11,9 @@ use crate::{
         nfqueue::{BATCH, BUFFER_BYTES, MESSAGE_BYTES},
         tun,
     },
+    measures::Times,
     packet::Held,
-    router::{feed, link::held, on_wire::Room},
+    router::{bands::Band, feed, link::held, on_wire::Room},
     settings::{LinkSettings, Settings},
     telemetry::WAITING,
 };
@@ -124,12 +125,15 @@ pub fn bound_of_kind(settings: &Settings, maps_bytes: u64, instances: u32) -> St
 
 /// Describes the bound of links that only follow others' arrivals.
 pub fn bound_of_shadow(links: &[LinkSettings]) -> String {
+    format!("at most {} MB", bytes_of_shadow(links).div_ceil(1_000_000))
+}
+
+fn bytes_of_shadow(links: &[LinkSettings]) -> u64 {
     let links = links.iter();
     let own: u64 = links
         .map(|link| held(link) * LISTS * PLACE_BYTES + queues(link) + records(link))
         .sum();
-    let own = feed::WAITING_BYTES + own;
-    format!("at most {} MB", own.div_ceil(1_000_000))
+    feed::WAITING_BYTES + own
 }
 
 fn packets(settings: &Settings) -> u64 {
@@ -193,10 +197,15 @@ fn queues(link: &LinkSettings) -> u64 {
     queues * (state + QUEUE_BYTES) + lists * list
 }
 
-/// Returns the memory of the queue's distribution in all records that wait for the disk, bytes.
+/// Returns the memory of a link's distribution of its queue, and of all that is counted of its bands, in
+/// the records that wait for the disk, bytes. `FIXED_BYTES` has the rest.
 fn records(link: &LinkSettings) -> u64 {
-    let lengths = u64::from(link.buffer.limit) + 1;
-    (WAITING as u64 + 4) * 8 * lengths.next_power_of_two()
+    let bands = link.in_lanes().and_then(Scheduler::bands_of);
+    let bands = bands.map_or(0, |(bands, _)| bands as u64);
+    let lengths = 8 * (u64::from(link.buffer.limit) + 1).next_power_of_two();
+    // besides its queue, a band has distributions of two times
+    let band = lengths + (size_of::<Band>() + 2 * Times::counts_bytes()) as u64;
+    (WAITING as u64 + 4) * (lengths + bands * band)
 }
 
 #[cfg(test)]
@@ -204,7 +213,7 @@ mod tests {
     use sluice_wire::{Loss, WirePlan};
 
     use super::*;
-    use crate::cli::LinkOptions;
+    use crate::{cli::LinkOptions, router::bands::Bands};
 
     fn settings(aqm: &str, delay: &str) -> Settings {
         let settings = Settings::read(&LinkOptions {
@@ -255,5 +264,27 @@ mod tests {
         // FRED keeps a table of flows: 32 kB
         let more = of("fred:scheduler=fq") - of("red:scheduler=fq");
         assert!(more > 1024 * 32_000, "{more}");
+    }
+    #[test]
+    fn what_is_counted_of_each_tin_counts_in_each_record() {
+        let of = |diffserv: &str| {
+            let aqm = format!("cake:ecn=true,diffserv={diffserv}");
+            settings(&aqm, "0")
+        };
+        let [none, eight] = ["besteffort", "diffserv8"].map(of);
+        // for 1000 packets, the length of the queue takes 1024 counts in the link and in each tin; each of
+        // two times takes 36 halves of 256 counts
+        assert_eq!(records(&none.forward), 68 * 8 * 1024);
+        let of_tin = 8 * 1024 + 2 * 8 * 36 * 128 + size_of::<Band>() as u64;
+        let more = records(&eight.forward) - records(&none.forward);
+        assert_eq!(more, 68 * 8 * of_tin);
+        assert!(bound(&eight).own_bytes - bound(&none).own_bytes >= more);
+        let shadow = |all: &Settings| bytes_of_shadow(std::slice::from_ref(&all.forward));
+        assert!(shadow(&eight) - shadow(&none) >= more);
+        // a tin in which as many packets wait as there can be takes no more
+        let mut tins = Bands::of(&eight.forward).unwrap().measures(0);
+        assert_eq!(tins.len(), 8);
+        tins[0].measures.hold(0, 1000);
+        assert_eq!(tins[0].measures.queue_ns.len(), 1024);
     }
 }
