@@ -142,7 +142,7 @@ lint: build
 	@$(BIN)/mypy
 	@echo "lint: Rust"
 	@cargo fmt --all --check
-	@rustfmt --edition 2024 --check engine/tcp/src/congestion/*.rs aqm/examples/*.rs
+	@rustfmt --edition 2024 --check engine/tcp/src/congestion/*.rs engine/tcp/src/congestion/*/*.rs aqm/examples/*.rs
 	@# with maturin's setting: with another one the next build would compile pyo3, and all that uses it, again
 	@PYO3_CONFIG_FILE="$$(ls -t "$(CURDIR)"/target/maturin/pyo3-config-*.txt | head -n 1)" \
 		cargo clippy --quiet --locked $(MEMBERS) $(FEATURES) --all-targets -- -D warnings

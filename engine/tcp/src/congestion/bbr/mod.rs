@@ -316,7 +316,10 @@ impl State {
             return;
         }
         let totals = self.totals;
-        if self.policer.sample(&totals, loses, is_limited, self.round_starts) {
+        if self
+            .policer
+            .sample(&totals, loses, is_limited, self.round_starts)
+        {
             self.pacing_gain = 1.0;
         }
     }

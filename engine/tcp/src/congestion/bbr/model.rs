@@ -126,7 +126,9 @@ mod tests {
     #[test]
     fn it_is_between_the_last_rate_and_the_largest_of_ten_rounds() {
         let mut largest = LargestRate::default();
-        let rates: Vec<f64> = (0..400_u64).map(|round| (crate::congestion::hash(round) % 1000) as f64).collect();
+        let rates: Vec<f64> = (0..400_u64)
+            .map(|round| (crate::congestion::hash(round) % 1000) as f64)
+            .collect();
         for (round, rate) in rates.iter().enumerate() {
             largest.take(round as u32, *rate);
             let last = &rates[round.saturating_sub(10)..=round];

@@ -130,7 +130,15 @@ mod tests {
         assert_eq!(found_in(&[(100, 30); 20]), Some(8 - 1));
         // a loss below a fifth is none, nor are rates that differ by more than an eighth
         assert_eq!(found_in(&[(100, 19); 20]), None);
-        let varies: Vec<_> = (0..40).map(|round| if round / 4 % 2 == 0 { (100, 50) } else { (200, 100) }).collect();
+        let varies: Vec<_> = (0..40)
+            .map(|round| {
+                if round / 4 % 2 == 0 {
+                    (100, 50)
+                } else {
+                    (200, 100)
+                }
+            })
+            .collect();
         assert_eq!(found_in(&varies), None);
     }
 

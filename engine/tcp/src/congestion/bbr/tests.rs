@@ -52,7 +52,9 @@ fn it_starts_drains_probes_for_bandwidth_and_every_ten_seconds_for_the_round_tri
     }
     let names: Vec<Mode> = modes.iter().map(|(_, mode)| *mode).collect();
     use Mode::{Drain, ProbeBw, ProbeRtt, Startup};
-    let expected = [Startup, Drain, ProbeBw, ProbeRtt, ProbeBw, ProbeRtt, ProbeBw];
+    let expected = [
+        Startup, Drain, ProbeBw, ProbeRtt, ProbeBw, ProbeRtt, ProbeBw,
+    ];
     assert_eq!(names, expected);
     let at = |place: usize| modes[place].0;
     // 10 packets double to 100 in four round trips; the full pipe is known three later, with a queue
@@ -60,12 +62,18 @@ fn it_starts_drains_probes_for_bandwidth_and_every_ten_seconds_for_the_round_tri
     assert!((700 * MS..1700 * MS).contains(&at(1)), "{modes:?}");
     assert!(at(2) - at(1) < 500 * MS, "{modes:?}");
     // ten seconds after the last round trip that was the shortest
-    assert!((10 * SECOND..11 * SECOND + 200 * MS).contains(&at(3)), "{modes:?}");
+    assert!(
+        (10 * SECOND..11 * SECOND + 200 * MS).contains(&at(3)),
+        "{modes:?}"
+    );
     let again = at(4) + 9900 * MS..23 * SECOND + 200 * MS;
     assert!(again.contains(&at(5)), "{modes:?}");
     // until 4 packets are in flight, 200 ms, and to the end of the round
     for place in [3, 5] {
-        assert!((200 * MS..550 * MS).contains(&(at(place + 1) - at(place))), "{modes:?}");
+        assert!(
+            (200 * MS..550 * MS).contains(&(at(place + 1) - at(place))),
+            "{modes:?}"
+        );
     }
 }
 
@@ -109,7 +117,10 @@ fn in_steady_state_it_fills_the_link_with_a_small_queue() {
     assert!(f64::from(largest) < 1.4 * PRODUCT, "{largest}");
     // the window would allow two products, and three bursts
     let window = path.sender.cwnd();
-    assert!((2.0 * PRODUCT..2.0 * PRODUCT + 14.0).contains(&window), "{window}");
+    assert!(
+        (2.0 * PRODUCT..2.0 * PRODUCT + 14.0).contains(&window),
+        "{window}"
+    );
 }
 
 #[test]
@@ -176,7 +187,10 @@ fn probing_the_round_trip_is_over_in_the_jiffy_after_200_ms() {
         });
         // ACKs come in each millisecond of four, once a round trip
         let lasted = jiffies(over_ns) - jiffies(begun_ns);
-        assert!((51..80).contains(&lasted), "{later_ms} ms: {lasted} jiffies");
+        assert!(
+            (51..80).contains(&lasted),
+            "{later_ms} ms: {lasted} jiffies"
+        );
     }
 }
 
@@ -184,7 +198,12 @@ fn probing_the_round_trip_is_over_in_the_jiffy_after_200_ms() {
 fn an_equal_round_trip_does_not_put_off_its_probe() {
     // alone it measures the same one again in each cycle
     let mut path = path();
-    let probed = |modes: &[(u64, Mode)]| modes.iter().filter(|(_, mode)| *mode == Mode::ProbeRtt).count();
+    let probed = |modes: &[(u64, Mode)]| {
+        modes
+            .iter()
+            .filter(|(_, mode)| *mode == Mode::ProbeRtt)
+            .count()
+    };
     let modes = modes(&mut path, &[(0, Mode::Startup)], 26 * SECOND);
     assert_eq!(probed(&modes), 2, "{modes:?}");
 }
@@ -217,7 +236,10 @@ fn recovery_conserves_packets_for_a_round_and_gives_the_window_back() {
         }
     });
     // as many packets as are in flight: about one product and a bit
-    assert!((0.7 * PRODUCT..1.5 * PRODUCT).contains(&conserved), "{conserved}");
+    assert!(
+        (0.7 * PRODUCT..1.5 * PRODUCT).contains(&conserved),
+        "{conserved}"
+    );
     assert!((path.sender.cwnd() - before).abs() <= 4.0);
     assert_eq!(path.sender.timeouts(), 0);
 }
@@ -278,7 +300,9 @@ fn after_a_pause_it_goes_on_at_the_rate_of_the_path() {
     assert!(path.sender.is_done());
     let window = path.sender.cwnd();
     path.drive(|sender, config, now, sent| {
-        sender.resume(config, now, 300, 4 * SECOND, &mut |segment| sent.push(segment));
+        sender.resume(config, now, 300, 4 * SECOND, &mut |segment| {
+            sent.push(segment)
+        });
     });
     // no smaller window, and no burst
     assert_eq!(path.sender.cwnd(), window);

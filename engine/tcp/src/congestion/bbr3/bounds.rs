@@ -118,7 +118,11 @@ impl Bounds {
     fn cut_lower(&mut self, window: f64, marked_share: Option<f64>, loses: bool) {
         let mut by_marks = f64::INFINITY;
         if let Some(share) = marked_share {
-            self.in_flight_low = if self.in_flight_low.is_infinite() { window } else { self.in_flight_low };
+            self.in_flight_low = if self.in_flight_low.is_infinite() {
+                window
+            } else {
+                self.in_flight_low
+            };
             by_marks = (self.in_flight_low * (1.0 - share * MARKED_CUT)).floor();
         }
         if loses {
@@ -129,7 +133,9 @@ impl Bounds {
                 self.in_flight_low = window;
             }
             self.rate_low = self.rate_latest.max(self.rate_low * LEFT);
-            self.in_flight_low = self.in_flight_latest.max((self.in_flight_low * LEFT).floor());
+            self.in_flight_low = self
+                .in_flight_latest
+                .max((self.in_flight_low * LEFT).floor());
         }
         self.in_flight_low = self.in_flight_low.min(by_marks);
     }
@@ -255,7 +261,8 @@ impl State {
         }
         if !self.is_probing() {
             let share = self.marks_in_round.then_some(self.marked_share);
-            self.bounds.cut_lower(window.cwnd, share, self.loss_in_round);
+            self.bounds
+                .cut_lower(window.cwnd, share, self.loss_in_round);
         }
         (self.loss_in_round, self.marks_in_round) = (false, false);
     }
@@ -264,7 +271,10 @@ impl State {
     pub(super) fn update_marked_share(&mut self, config: &Config) {
         let is_near = self.min_rtt_ns.is_some_and(|ns| ns <= MARKS_UP_TO_NS);
         self.answers_marks |= config.accurate_ecn && is_near;
-        let (delivered, marks) = (self.delivered - self.share_of.0, self.marks - self.share_of.1);
+        let (delivered, marks) = (
+            self.delivered - self.share_of.0,
+            self.marks - self.share_of.1,
+        );
         if !self.answers_marks || delivered == 0 {
             return;
         }
@@ -275,7 +285,11 @@ impl State {
         if self.is_full {
             return;
         }
-        self.marked_rounds = if share >= MOST_MARKED { self.marked_rounds + 1 } else { 0 };
+        self.marked_rounds = if share >= MOST_MARKED {
+            self.marked_rounds + 1
+        } else {
+            0
+        };
         if self.marked_rounds >= FULL_MARKED_ROUNDS {
             self.end_startup();
         }
@@ -286,7 +300,9 @@ impl State {
         if self.is_full {
             return;
         }
-        self.losing_acks = self.losing_acks.saturating_add(u8::from(of.flight.lost > 0));
+        self.losing_acks = self
+            .losing_acks
+            .saturating_add(u8::from(of.flight.lost > 0));
         if !self.loss_round_starts {
             return;
         }
@@ -322,7 +338,11 @@ mod tests {
 
     #[test]
     fn a_loss_leaves_seven_tenths_but_no_less_than_what_arrives() {
-        let mut bounds = Bounds { rates: [1000.0, 0.0], rate_latest: 500.0, ..Bounds::default() };
+        let mut bounds = Bounds {
+            rates: [1000.0, 0.0],
+            rate_latest: 500.0,
+            ..Bounds::default()
+        };
         bounds.in_flight_latest = 90.0;
         bounds.cut_lower(100.0, None, true);
         assert_eq!(bounds.rate(), 1000.0 * 180.0 / 256.0);

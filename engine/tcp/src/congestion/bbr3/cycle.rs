@@ -59,7 +59,9 @@ impl State {
         if !self.is_full || self.adapt_upper(window, of) {
             return;
         }
-        let Mode::ProbeBw(cycle) = self.mode else { return };
+        let Mode::ProbeBw(cycle) = self.mode else {
+            return;
+        };
         match cycle {
             Cycle::Cruise => {
                 self.probe_if_due(window, of);

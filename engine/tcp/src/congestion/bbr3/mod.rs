@@ -184,7 +184,9 @@ impl Control for Bbr3 {
     fn on_sent(&mut self, window: &mut Window, sent: &Sent) {
         let state = &mut *self.0;
         state.min_rtt_at.get_or_insert_with(|| jiffies(sent.now_ns));
-        state.probe_rtt_min_at.get_or_insert_with(|| jiffies(sent.now_ns));
+        state
+            .probe_rtt_min_at
+            .get_or_insert_with(|| jiffies(sent.now_ns));
         if f64::from(sent.in_flight + 1) >= window.cwnd.floor() {
             state.fills_window = true;
             state.fills_window_until = state.delivered + u64::from(sent.in_flight) + 1;
@@ -207,7 +209,12 @@ impl Control for Bbr3 {
         delivery: Option<&Delivery>,
     ) {
         if let (Some(flight), Some(delivery)) = (&ack.flight, delivery) {
-            let of = Ack { now_ns: ack.now_ns, ack, flight, rate: delivery.rate };
+            let of = Ack {
+                now_ns: ack.now_ns,
+                ack,
+                flight,
+                rate: delivery.rate,
+            };
             self.0.on_ack(window, config, &of, delivery);
         }
     }
@@ -228,7 +235,9 @@ impl Control for Bbr3 {
                 }
             }
             Event::Mark { .. } => state.remember(window.cwnd),
-            Event::TimeOut { used, in_flight, .. } => {
+            Event::TimeOut {
+                used, in_flight, ..
+            } => {
                 if used.is_some() {
                     state.remember(window.cwnd);
                 }
@@ -335,7 +344,11 @@ impl State {
     fn update_model(&mut self, window: &mut Window, of: &Ack, delivery: &Delivery) {
         self.take_signals(window, of);
         if of.sample().is_some() {
-            let rounds = if self.is_full { EXCESS_ROUNDS } else { EXCESS_ROUNDS_AT_START };
+            let rounds = if self.is_full {
+                EXCESS_ROUNDS
+            } else {
+                EXCESS_ROUNDS_AT_START
+            };
             let (rate, acked) = (self.bounds.rate(), of.ack.delivered);
             let new_round = self.round_starts.then_some(rounds);
             self.aggregation
@@ -350,7 +363,9 @@ impl State {
 
     /// `bbr_update_round_start`.
     fn count_rounds(&mut self, of: &Ack) {
-        self.round_starts = of.rate.is_some_and(|rate| rate.prior_delivered >= self.round_end);
+        self.round_starts = of
+            .rate
+            .is_some_and(|rate| rate.prior_delivered >= self.round_end);
         if self.round_starts {
             self.round_end = self.delivered;
         }
@@ -389,8 +404,12 @@ impl State {
     }
 
     fn burst(&self) -> u32 {
-        let halvings = self.min_rtt_ns.map_or(u64::from(u32::MAX), |ns| ns / HALVED_EACH_NS);
-        let near = NEAR_BURST_BYTES.checked_shr(halvings.min(64) as u32).unwrap_or(0);
+        let halvings = self
+            .min_rtt_ns
+            .map_or(u64::from(u32::MAX), |ns| ns / HALVED_EACH_NS);
+        let near = NEAR_BURST_BYTES
+            .checked_shr(halvings.min(64) as u32)
+            .unwrap_or(0);
         let bytes = self.pacing_rate * PACKET_BYTES / BURSTS_PER_SECOND + near as f64;
         ((bytes / PACKET_BYTES) as u32).clamp(LEAST_BURST, LARGEST_BURST)
     }
@@ -497,7 +516,11 @@ impl State {
     /// `bbr_ssthresh`).
     fn remember(&mut self, window: f64) {
         let is_reduced = repairs(self.phase) || self.mode == Mode::ProbeRtt;
-        self.window_before = if is_reduced { self.window_before.max(window) } else { window };
+        self.window_before = if is_reduced {
+            self.window_before.max(window)
+        } else {
+            window
+        };
         self.bounds.remember();
     }
 

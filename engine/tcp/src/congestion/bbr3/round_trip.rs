@@ -65,7 +65,8 @@ impl State {
 
     /// `bbr_probe_rtt_cwnd`.
     pub(super) fn probe_rtt_window(&self) -> f64 {
-        self.product(self.bounds.rate(), PROBE_RTT_GAIN).max(LEAST_WINDOW)
+        self.product(self.bounds.rate(), PROBE_RTT_GAIN)
+            .max(LEAST_WINDOW)
     }
 
     /// `bbr_check_probe_rtt_done`, `bbr_exit_probe_rtt`.

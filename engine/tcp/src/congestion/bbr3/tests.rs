@@ -47,7 +47,10 @@ fn it_starts_drains_and_cycles_through_the_phases_in_their_order() {
     assert!(names.len() > 6, "{names:?}");
     // it waits for 2 to 3 s; 62 to 63 rounds would be longer here
     let [cruise, refill, up] = [2, 3, 4].map(|place| modes[place].0);
-    assert!((2000 * MS..3200 * MS).contains(&(refill - cruise)), "{modes:?}");
+    assert!(
+        (2000 * MS..3200 * MS).contains(&(refill - cruise)),
+        "{modes:?}"
+    );
     // REFILL lasts a round trip
     assert!((100 * MS..260 * MS).contains(&(up - refill)), "{modes:?}");
 }
@@ -87,8 +90,14 @@ fn every_five_seconds_half_a_product_is_in_flight() {
         }
     });
     assert!(begins.len() >= 2, "{begins:?}");
-    assert!((5 * SECOND..6 * SECOND).contains(&(begins[1] - begins[0])), "{begins:?}");
-    assert!((0.4 * PRODUCT..0.6 * PRODUCT).contains(&f64::from(least)), "{least}");
+    assert!(
+        (5 * SECOND..6 * SECOND).contains(&(begins[1] - begins[0])),
+        "{begins:?}"
+    );
+    assert!(
+        (0.4 * PRODUCT..0.6 * PRODUCT).contains(&f64::from(least)),
+        "{least}"
+    );
     assert_eq!(state(&path).min_rtt_ns, Some(100 * MS + 10_000));
 }
 
