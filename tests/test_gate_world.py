@@ -313,7 +313,10 @@ def test_real_senders_send_what_was_drawn(kind, gateway):
     # none before the time that was drawn, and each as late as
     # its sender or the router says
     late_ns = outcome.hosts[0].sent.lateness_ns
-    arrivals, since_ns = lines.counts["arrivals"], lines.counts["clock_ns"] - outcome.start_ns
+    rows = [json.loads(each) for each in outcome.router.splitlines()]
+    of_link = [(each["clock_ns"], each["arrivals"]) for each in rows if each["link"] == "forward"]
+    clock_ns, arrivals = np.array(of_link, dtype=np.int64).T
+    since_ns = clock_ns - outcome.start_ns
     drawn_ns = drawn.time_ns.astype(np.int64)
     assert np.all(arrivals <= np.searchsorted(drawn_ns, since_ns, side="right"))
     sent = np.searchsorted(np.sort(drawn_ns + late_ns), since_ns, side="right")
