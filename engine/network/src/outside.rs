@@ -15,11 +15,14 @@ use crate::{
     sources::{Caller, Source, Supply},
 };
 
+/// A packet of a call, and whether it is the last of its frame.
+pub type OfFrame = (Unit, bool);
+
 /// The applications of one replication. Times are of the run, ns.
 pub struct Outside {
     ends: Endpoints,
     /// For each class, whether all of its flows are of applications that transfer objects.
-    shown: Vec<bool>,
+    completes: Vec<bool>,
 }
 
 impl Outside {
@@ -31,15 +34,15 @@ impl Outside {
         let (routes, clock) = plan.check()?;
         let mut agenda = Agenda::new();
         let ends = Endpoints::new(plan, &routes, u64::from(replication), clock, &mut agenda)?;
-        let mut shown = vec![true; ends.classes.count.unwrap_or(0)];
+        let mut completes = vec![true; ends.classes.count.unwrap_or(0)];
         for (class, group) in plan.classes.iter().zip(&plan.groups) {
             let is_application = matches!(
                 group.source,
                 Source::Web(_) | Source::Video(_) | Source::Call(_)
             );
-            shown[usize::from(*class)] &= is_application;
+            completes[usize::from(*class)] &= is_application;
         }
-        Ok(Self { ends, shown })
+        Ok(Self { ends, completes })
     }
 
     /// A flow's application gives it packets.
@@ -87,17 +90,15 @@ impl Outside {
         Ok(self.call(call)?.make(now_ns))
     }
 
-    /// Returns the packets of a call that leave now, each with whether it is the last of its frame;
-    /// and when the next one may.
+    /// Returns the packets of a call that leave now, and when the next one may.
     ///
     /// # Errors
     /// See `make_frame`.
-    #[expect(clippy::type_complexity)]
     pub fn send_video(
         &mut self,
         call: u32,
         now_ns: u64,
-    ) -> Result<(Vec<(Unit, bool)>, Option<u64>), NetworkError> {
+    ) -> Result<(Vec<OfFrame>, Option<u64>), NetworkError> {
         let caller = self.call(call)?;
         let mut units = Vec::new();
         while let Some(unit) = caller.sender.send(now_ns) {
@@ -164,12 +165,12 @@ impl Outside {
     pub fn take(&mut self, now_ns: u64, last: bool) -> Period {
         let completions = self.ends.take_completions(now_ns, last);
         let felt = self.ends.take_felt(now_ns);
-        let classes = completions.into_iter().zip(felt).zip(&self.shown);
-        let counts = |((completions, felt), shown): ((_, _), &bool)| ClassCounts {
+        let classes = completions.into_iter().zip(felt).zip(&self.completes);
+        let counts = |((completions, felt), completes): ((_, _), &bool)| ClassCounts {
             counts: Counts::default(),
             acknowledged_bytes: 0,
             reception: Reception::default(),
-            completions: if *shown {
+            completions: if *completes {
                 completions
             } else {
                 Default::default()
