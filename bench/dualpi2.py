@@ -31,7 +31,8 @@ from sluicegate.lab import kernel
 from sluicegate.lab.testbed import LabTestbed
 from sluicegate.report.text import measure_text
 from sluicegate.scenario import NetworkScenario
-from sluicegate.testbed.job import FIRST_PORT, Outcome
+from sluicegate.testbed.addresses import FIRST_PORT
+from sluicegate.testbed.outcome import Outcome
 from sluicegate.worlds import Kernel, Twin
 from sluicegate.worlds.kernel.plan import lab_plan, modules_of_flows
 from sluicegate.worlds.kernel.prague import with_prague

@@ -27,7 +27,8 @@ from sluicegate.errors import SluiceError
 from sluicegate.lab import kernel
 from sluicegate.lab.testbed import LabTestbed
 from sluicegate.scenario import NetworkScenario
-from sluicegate.testbed.job import FIRST_PORT, Seen
+from sluicegate.testbed.addresses import FIRST_PORT
+from sluicegate.testbed.outcome import Seen
 from sluicegate.worlds import Twin
 from sluicegate.worlds.kernel.plan import Layer, lab_plan, modules_of_flows
 from sluicegate.worlds.kernel.seen import sources

@@ -11,7 +11,8 @@ from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.testbed.applications import applications
 from sluicegate.testbed.check import ipv6_need, missing, needs
-from sluicegate.testbed.job import ARRIVED, FRAME, LEARNT, SENT, SHOWN, SUPPLIED, Drawn
+from sluicegate.testbed.job import Drawn
+from sluicegate.testbed.outcome import ARRIVED, FRAME, LEARNT, SENT, SHOWN, SUPPLIED
 from sluicegate.worlds.gate import measure
 from sluicegate.worlds.real.alone import alone
 from sluicegate.worlds.real.applied import felt

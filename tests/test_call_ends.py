@@ -14,7 +14,8 @@ from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.testbed import calls as calls_module
 from sluicegate.testbed import host
 from sluicegate.testbed.calls import Calls
-from sluicegate.testbed.job import FRAME, LEARNT, SENT, SHOWN, CallEnds, Drawn
+from sluicegate.testbed.job import CallEnds, Drawn
+from sluicegate.testbed.outcome import FRAME, LEARNT, SENT, SHOWN
 from sluicegate.worlds.real.alone import alone
 
 HERE = "127.0.0.1"

@@ -13,7 +13,7 @@ import sluicegate as sg
 from sluicegate import _engine
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import NetworkScenario
-from sluicegate.testbed.job import Seen
+from sluicegate.testbed.outcome import Seen
 from sluicegate.testbed.packets import PACKET
 from sluicegate.worlds.kernel.measure import _known
 from sluicegate.worlds.kernel.seen import LinkSeen

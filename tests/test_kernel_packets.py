@@ -12,7 +12,7 @@ from test_kernel_world import scenario
 import sluicegate as sg
 from sluicegate.cli import main
 from sluicegate.errors import SluiceError
-from sluicegate.testbed.job import Outcome, Seen, StreamOutcome
+from sluicegate.testbed.outcome import Outcome, Seen, StreamOutcome
 from sluicegate.testbed.packets import WITH_HEADERS
 from sluicegate.trace import Trace
 from sluicegate.traffic import Capture

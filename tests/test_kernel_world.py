@@ -25,7 +25,7 @@ from sluicegate.report.tables import record_rows
 from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.check import missing, namespace_needs
 from sluicegate.testbed.here import missing_here
-from sluicegate.testbed.job import Seen
+from sluicegate.testbed.outcome import Seen
 from sluicegate.testbed.packets import PACKET
 from sluicegate.testbed.qdiscs import _Sampler
 from sluicegate.testbed.run import entrance

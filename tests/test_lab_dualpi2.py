@@ -18,7 +18,7 @@ from test_lab import sluice
 from sluicegate.errors import SluiceError
 from sluicegate.lab import dualpi2, image, kernel
 from sluicegate.lab.testbed import LabTestbed
-from sluicegate.testbed.job import FIRST_PORT
+from sluicegate.testbed.addresses import FIRST_PORT
 from sluicegate.worlds import Twin
 from sluicegate.worlds.kernel.plan import lab_plan, modules_of_flows
 from sluicegate.worlds.kernel.prague import with_prague

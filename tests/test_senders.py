@@ -40,7 +40,8 @@ def listener(monkeypatch):
 def limited(loop, **changes):
     """A sender of a limited rate, of 1000 bytes in each packet."""
     given = {"start_ns": 0, "stop_ns": None, "packets": 0, "supplied": "packets", **changes}
-    stream = Stream(0, 0, packet_bytes=1040, congestion_control="reno", ect1=False, dscp=0, **given)
+    tcp = {"packet_bytes": 1040, "congestion_control": "reno", "ect1": False, "dscp": 0, "flow": 0}
+    stream = Stream(0, 0, **tcp, **given)
     return PacketSender(loop, 0, stream, (HERE, HERE), False)
 
 

@@ -79,6 +79,8 @@ def stream(**changes):
         "congestion_control": "reno",
         "ect1": False,
         "dscp": 0,
+        "flow": 0,
+        "supplied": "at_once",
     }
     return Stream(**{**given, **changes})
 

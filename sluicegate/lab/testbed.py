@@ -15,7 +15,8 @@ from sluicegate.lab import image, machine, python
 from sluicegate.lab.archive import pack
 from sluicegate.lab.check import EMULATOR
 from sluicegate.lab.kernel import Kernel
-from sluicegate.testbed.job import Job, Outcome, QdiscJob
+from sluicegate.testbed.job import Job, QdiscJob
+from sluicegate.testbed.outcome import Outcome
 from sluicegate.testbed.packets import FRAME_BYTES
 
 # including modules that are imported later

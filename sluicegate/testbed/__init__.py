@@ -11,7 +11,9 @@ process in there and takes links, addresses, rules and files back. Nothing has t
 
 | module | what |
 | --- | --- |
-| `job` | what there is to do, and what came of it: what the processes tell each other |
+| `job` | what there is to do: what the processes are told |
+| `outcome` | what came of it: what they tell at the end |
+| `addresses` | ports, addresses and headers of the packets |
 | `run` | in the caller's process: starts the bed, waits, and ends it |
 | `bed` | process 1: builds the links, starts router and hosts, and collects |
 | `links` | the links, addresses and settings of the namespaces |

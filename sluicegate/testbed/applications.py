@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sluicegate.testbed.job import ARRIVED, END, SUPPLIED, Drawn, HostJob, Stream
+from sluicegate.testbed.job import END, Drawn, HostJob, Stream
 from sluicegate.testbed.loop import Loop
+from sluicegate.testbed.outcome import ARRIVED, SUPPLIED
 from sluicegate.testbed.sender import BLOCK, Sender
 
 if TYPE_CHECKING:

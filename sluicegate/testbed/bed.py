@@ -19,8 +19,9 @@ from typing import Any
 from sluicegate.errors import SluiceError
 from sluicegate.testbed.command import command
 from sluicegate.testbed.host import main as main_of_host
-from sluicegate.testbed.job import FOLDER, HostJob, Job, Outcome, QdiscJob, RouterJob
+from sluicegate.testbed.job import FOLDER, HostJob, Job, QdiscJob, RouterJob
 from sluicegate.testbed.links import add_link, forward, name_namespace
+from sluicegate.testbed.outcome import Outcome
 from sluicegate.testbed.qdiscs import Qdiscs
 from sluicegate.testbed.router import Router, rules
 

@@ -21,21 +21,17 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from sluicegate.testbed.applications import applications
-from sluicegate.testbed.job import (
+from sluicegate.testbed.addresses import (
     CALL_PORT,
     FIRST_CALL_PORT,
-    FRAME,
-    LEARNT,
-    SENT,
-    SHOWN,
     TRAFFIC_CLASS,
-    CallEnds,
-    HostJob,
     across,
     address,
     udp_headers,
 )
+from sluicegate.testbed.applications import applications
+from sluicegate.testbed.job import CallEnds, HostJob
+from sluicegate.testbed.outcome import FRAME, LEARNT, SENT, SHOWN
 
 _PR_SET_TIMERSLACK = 29
 _CE = 3

@@ -11,17 +11,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sluicegate.testbed.job import (
+from sluicegate.testbed.addresses import (
     DATAGRAM_PORT,
     FIRST_PORT,
-    SHOWN,
     TRAFFIC_CLASS,
-    HostJob,
     across,
     address,
     udp_headers,
 )
+from sluicegate.testbed.job import HostJob
 from sluicegate.testbed.loop import Loop
+from sluicegate.testbed.outcome import SHOWN
 
 _PR_SET_TIMERSLACK = 29
 _BUFFER_BYTES = 32 << 20

@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from sluicegate.daemon import GET_PROGRAM, NO_PROGRAM, program
 from sluicegate.errors import InterruptError
 from sluicegate.testbed.check import missing, namespace_needs, qdisc_need
-from sluicegate.testbed.job import Job, Outcome
+from sluicegate.testbed.job import Job
+from sluicegate.testbed.outcome import Outcome
 from sluicegate.testbed.run import run
 
 

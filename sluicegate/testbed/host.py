@@ -19,9 +19,10 @@ import numpy as np
 from sluicegate.errors import SluiceError
 from sluicegate.testbed import datagrams
 from sluicegate.testbed.calls import NO_CALLS, Calls
-from sluicegate.testbed.job import HostJob, HostOutcome, Received, Sent
+from sluicegate.testbed.job import HostJob
 from sluicegate.testbed.links import take_addresses
 from sluicegate.testbed.loop import Loop
+from sluicegate.testbed.outcome import HostOutcome, Received, Sent
 from sluicegate.testbed.streams import Receivers, Senders
 from sluicegate.testbed.wire import WireLooks
 

@@ -1,4 +1,4 @@
-"""What there is to do in a testbed, and what came of it: the words of its processes.
+"""What there is to do in a testbed: the words of its processes, with what came of it (`outcome`).
 
 They tell each other these objects, pickled, over pipes. All times are of CLOCK_MONOTONIC, in ns,
 or count from the start of the run.
@@ -6,7 +6,6 @@ or count from the start of the run.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -14,66 +13,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Side = Literal["clients", "servers"]
-SIDES: tuple[Side, Side] = ("clients", "servers")
+from sluicegate.testbed.addresses import Side
 
 # a file system of the testbed's own: it vanishes with it
 FOLDER = "/run"
-# a flow is known to its receiver by the port that it comes from
-FIRST_PORT = 2000
-STREAM_PORT = 1000
-DATAGRAM_PORT = 1001
-# port of flows whose receiver needs their congestion control, too: with another one it refuses a
-# SYN that is marked as capable of ECN, as theirs is (Linux, tcp_input.c: tcp_ecn_create_request)
-DCTCP_PORT = 1002
-# video calls: the port that video is sent to, and, of the first flow, that which it comes from
-CALL_PORT = 1003
-FIRST_CALL_PORT = 10000
-# what a socket's packets carry inside their host (SO_MARK) if they are to leave it with ECT(1)
-ECT1_MARK = 1
-# where the DSCP and the ECN codepoint go, by whether the packet is of IPv6
-TRAFFIC_CLASS = {
-    False: (socket.IPPROTO_IP, socket.IP_TOS),
-    True: (socket.IPPROTO_IPV6, socket.IPV6_TCLASS),
-}
-_IP_HEADER = {False: 20, True: 40}
 # the last byte of an object; all others are 0
 END = b"\1"
-# what happens to a flow that transfers objects: one is there, or the next one is sent
-ARRIVED, SUPPLIED = 0, 1
-# what happens to a call: a frame is made, packets leave, one arrives, feedback arrives
-FRAME, SENT, SHOWN, LEARNT = range(4)
-
-
-def across(side: Side) -> Side:
-    """The other side."""
-    return SIDES[1 - SIDES.index(side)]
-
-
-def udp_headers(ipv6: bool) -> int:
-    """Bytes of the headers of IP and UDP."""
-    return _IP_HEADER[ipv6] + 8
-
-
-def tcp_headers(ipv6: bool) -> int:
-    """Bytes of the headers of IP and TCP, without options."""
-    return _IP_HEADER[ipv6] + 20
-
-
-def stream_port(congestion_control: str) -> int:
-    """The port that a TCP flow is sent to."""
-    return DCTCP_PORT if congestion_control == "dctcp" else STREAM_PORT
-
-
-def address(side: Side, place: int, ipv6: bool) -> str:
-    """Address of a host; all hosts of a side are addresses of one namespace."""
-    number, net = place + 2, 1 + SIDES.index(side)
-    return f"fd00:{net}::{number:x}" if ipv6 else f"10.{net}.{number >> 8}.{number & 255}"
-
-
-def gateway(side: Side, ipv6: bool) -> str:
-    """Address of the router on a side."""
-    return address(side, -1, ipv6)
 
 
 @dataclass(frozen=True)
@@ -104,8 +49,8 @@ class Stream:
     congestion_control: str
     ect1: bool
     dscp: int
-    flow: int = 0
-    supplied: Literal["at_once", "objects", "packets"] = "at_once"
+    flow: int
+    supplied: Literal["at_once", "objects", "packets"]
 
     @property
     def is_idle(self) -> bool:
@@ -322,122 +267,3 @@ class Job:
 
     hosts: tuple[HostJob, HostJob]
     router: RouterJob | QdiscJob | None
-
-
-@dataclass(frozen=True)
-class StreamOutcome:
-    """What a sender saw of its TCP flow.
-
-    Attributes:
-        payload: Bytes of data in a full packet; 0 if it was never connected.
-        completion_ns: From its start until all was acknowledged after its end; None: not yet.
-        error: Why it broke; empty if it did not.
-    """
-
-    payload: int
-    completion_ns: int | None
-    error: str
-
-
-@dataclass(frozen=True)
-class Sent:
-    """What the senders of a side saw.
-
-    Attributes:
-        streams: Each TCP flow.
-        info: A row for each look at a connection: the columns of `tcp_info.COLUMNS`, shape (N, C).
-        lateness_ns: Of each datagram, shape (D,): how much later than it should it was sent.
-        start_lateness_ns: Likewise of each start of a TCP flow.
-        events: What happened to the flows that transfer objects, in its order, shape (E, 3): the
-            time since the start of the run (when an object arrived, or when the next one was
-            due), the flow's number in the scenario, and `ARRIVED` or `SUPPLIED`.
-        frame_lateness_ns: Of each frame of a call, how much later than it should it was made.
-        unsent: Packets of calls that the kernel did not take.
-    """
-
-    streams: Sequence[StreamOutcome]
-    info: NDArray[np.int64]
-    lateness_ns: NDArray[np.int64]
-    start_lateness_ns: NDArray[np.int64]
-    events: NDArray[np.int64]
-    frame_lateness_ns: NDArray[np.int64]
-    unsent: int
-
-
-@dataclass(frozen=True)
-class Received:
-    """What arrived at a side.
-
-    Attributes:
-        stream_bytes: Data in sequence of each TCP flow, in bins of `info_ns`, shape (S, I).
-        sampled_bytes: Of all TCP flows, in bins of `sample_ns`, shape (T,).
-        datagrams: Of each UDP flow, shape (F,).
-        sampled_datagrams: Of all UDP flows, in bins of `sample_ns`, shape (T,).
-        overruns: Datagrams that the receivers' socket had no room for.
-        wire: At the start of each bin of `sample_ns`, and at the end, shape (T + 1, 3): packets
-            that had come to the wire, that had left it, and that were on it; shape (0, 3) without
-            one.
-    """
-
-    stream_bytes: NDArray[np.int64]
-    sampled_bytes: NDArray[np.int64]
-    datagrams: NDArray[np.int64]
-    sampled_datagrams: NDArray[np.int64]
-    overruns: int
-    wire: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class HostOutcome:
-    """What came of a side's job.
-
-    Attributes:
-        sent: What its senders saw.
-        received: What arrived.
-        calls: What happened to the ends of calls, in the order of time, shape (E, 7): the time
-            since the start of the run, the call's number, what (`FRAME`, ...), and up to four
-            values: of `SENT` how many packets, of `SHOWN` the packet's number, of `LEARNT` the
-            report.
-    """
-
-    sent: Sent
-    received: Received
-    calls: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What was seen of a link.
-
-    Attributes:
-        came: Packets that came to the router from the other side, in the order of time: rows of
-            `packets.PACKET`, or of `packets.WITH_HEADERS` where the job asks for them.
-        left: Likewise, packets that left over the link.
-        sampled_ns: When it was told how much waits before it, shape (L,).
-        told: What `tc -s -j` told then, a line each time.
-    """
-
-    came: NDArray[np.void]
-    left: NDArray[np.void]
-    sampled_ns: NDArray[np.int64]
-    told: str
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a run.
-
-    Attributes:
-        start_ns: When it started.
-        hosts: Both sides, the clients first.
-        router: What the daemon wrote: JSON, a line for each link and sample; or what the command
-            at the end of a `QdiscJob` wrote; else empty.
-        seen: What was seen of the links of a `QdiscJob`, in its order.
-        load: Processes that wanted a core, mean over the last minute, before and after the run.
-    """
-
-    start_ns: int
-    hosts: tuple[HostOutcome, HostOutcome]
-    router: str
-    seen: Sequence[Seen]
-    load: tuple[float, float]

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sluicegate.errors import SluiceError
+from sluicegate.testbed.addresses import address, gateway
 from sluicegate.testbed.command import NEAR, command
-from sluicegate.testbed.job import HostJob, address, gateway
+from sluicegate.testbed.job import HostJob
 from sluicegate.testbed.wire import add_wire
 
 # one packet at a time: else TCP hands the link up to 64 kB as one packet

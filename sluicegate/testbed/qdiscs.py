@@ -11,9 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from sluicegate.errors import SluiceError
+from sluicegate.testbed.addresses import Side, across
 from sluicegate.testbed.changes import Changes
 from sluicegate.testbed.command import command
-from sluicegate.testbed.job import FOLDER, QdiscJob, Seen, Side, across
+from sluicegate.testbed.job import FOLDER, QdiscJob
+from sluicegate.testbed.outcome import Seen
 from sluicegate.testbed.packets import PACKET, WITH_HEADERS, PacketLog
 
 _NS_PER_S = 1e9

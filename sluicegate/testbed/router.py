@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 
 from sluicegate.errors import SluiceError
-from sluicegate.testbed.job import RouterJob, address
+from sluicegate.testbed.addresses import address
+from sluicegate.testbed.job import RouterJob
 
 _PROGRAM = "sluiced"
 _SECONDS_TO_START = 20

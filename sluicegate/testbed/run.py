@@ -11,7 +11,8 @@ from functools import cache
 
 from sluicegate.errors import SluiceError
 from sluicegate.programs import environment
-from sluicegate.testbed.job import Job, Outcome
+from sluicegate.testbed.job import Job
+from sluicegate.testbed.outcome import Outcome
 
 # a network, a file system and processes of its own, which end with the first of these
 _SPACES = ["--net", "--mount", "--pid", "--fork", "--kill-child"]

@@ -7,16 +7,16 @@ import os
 import socket
 import time
 
-from sluicegate.testbed.job import (
+from sluicegate.testbed.addresses import (
     ECT1_MARK,
     FIRST_PORT,
     TRAFFIC_CLASS,
-    Stream,
-    StreamOutcome,
     stream_port,
     tcp_headers,
 )
+from sluicegate.testbed.job import Stream
 from sluicegate.testbed.loop import Loop
+from sluicegate.testbed.outcome import StreamOutcome
 from sluicegate.testbed.tcp_info import tcp_info
 
 # data that may wait in a socket without having been sent: what a stop would not take back

@@ -9,18 +9,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from sluicegate.testbed.addresses import DCTCP_PORT, FIRST_PORT, STREAM_PORT, across, address
 from sluicegate.testbed.applications import Applications, ObjectSender, PacketSender
-from sluicegate.testbed.job import (
-    DCTCP_PORT,
-    END,
-    FIRST_PORT,
-    STREAM_PORT,
-    HostJob,
-    StreamOutcome,
-    across,
-    address,
-)
+from sluicegate.testbed.job import END, HostJob
 from sluicegate.testbed.loop import Loop
+from sluicegate.testbed.outcome import StreamOutcome
 from sluicegate.testbed.sender import BLOCK, Sender
 from sluicegate.testbed.tcp_info import COLUMNS
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sluicegate import _engine, store
 from sluicegate.errors import NOTHING_FINISHED, InterruptError
 from sluicegate.scenario import Discipline, LinkSettings, NetworkScenario
-from sluicegate.testbed.job import Outcome
+from sluicegate.testbed.outcome import Outcome
 from sluicegate.testbed.run import run as run_job
 from sluicegate.worlds.gate.daemon import daemon
 from sluicegate.worlds.gate.lines import DIRECTIONS, Lines

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from sluicegate.daemon import compiled, sluiced
 from sluicegate.scenario import Discipline, NetworkScenario, RateFile
+from sluicegate.testbed.addresses import SIDES, Side
 from sluicegate.testbed.command import NEAR
-from sluicegate.testbed.job import FOLDER, SIDES, Side
+from sluicegate.testbed.job import FOLDER
 from sluicegate.worlds.kernel.plan import Layer, LayerOf
 from sluicegate.worlds.real.alone import alone
 from sluicegate.worlds.real.varying import LINK

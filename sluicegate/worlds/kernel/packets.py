@@ -19,18 +19,17 @@ from numpy.typing import NDArray
 from sluicegate._engine import SimplexLink
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import NetworkScenario
-from sluicegate.testbed.job import (
+from sluicegate.testbed.addresses import (
     DATAGRAM_PORT,
     DCTCP_PORT,
     FIRST_PORT,
     SIDES,
     STREAM_PORT,
-    Outcome,
-    QdiscJob,
-    Seen,
     Side,
     across,
 )
+from sluicegate.testbed.job import QdiscJob
+from sluicegate.testbed.outcome import Outcome, Seen
 from sluicegate.testbed.packets import HEADER_BYTES
 from sluicegate.worlds.kernel.seen import sources
 from sluicegate.worlds.real.hosts import hosts

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
+from sluicegate.testbed.addresses import ECT1_MARK, Side, address
 from sluicegate.testbed.command import NEAR
-from sluicegate.testbed.job import ECT1_MARK, HostJob, Job, QdiscJob, Side, address
+from sluicegate.testbed.job import HostJob, Job, QdiscJob
 from sluicegate.worlds.kernel.shaper import COUNTED, HANDLE, Shaper, changes
 from sluicegate.worlds.kernel.wire import modules_of_wires, wire_to
 from sluicegate.worlds.real.plan import Plan, plan

@@ -20,7 +20,8 @@ from sluicegate.lab.testbed import LabTestbed
 from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.scenario.derived import DisciplineBase
 from sluicegate.testbed.here import HereTestbed
-from sluicegate.testbed.job import Job, Outcome
+from sluicegate.testbed.job import Job
+from sluicegate.testbed.outcome import Outcome
 from sluicegate.worlds.kernel.packets import write_packets
 from sluicegate.worlds.kernel.plan import Layer, LayerOf, lab_plan, modules_of_flows
 from sluicegate.worlds.kernel.prague import with_prague

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate.errors import SluiceError
-from sluicegate.testbed.job import Outcome, Seen
+from sluicegate.testbed.outcome import Outcome, Seen
 from sluicegate.worlds.kernel.shaper import HANDLE
 from sluicegate.worlds.kernel.told import Told, lost_of, told_of
 from sluicegate.worlds.real.outcome import BandSeries, PortSeries, Tally, Times, nearest

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from sluicegate.scenario import Dumbbell, NetworkScenario
-from sluicegate.testbed.job import Change, Side
+from sluicegate.testbed.addresses import Side
+from sluicegate.testbed.job import Change
 from sluicegate.worlds.real.varying import LINKS, rates
 
 # Ethernet headers, which the kernel counts and a scenario does not

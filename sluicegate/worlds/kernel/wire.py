@@ -20,7 +20,7 @@ from sluicegate.scenario import (
     Wire,
 )
 from sluicegate.testbed import job
-from sluicegate.testbed.job import Side
+from sluicegate.testbed.addresses import Side
 from sluicegate.worlds.real.varying import LINKS
 
 # entries of a table, of which two have room in what tc tells the kernel at once (32 kB), and the

@@ -12,8 +12,8 @@ from sluicegate import store
 from sluicegate.daemon import sluiced
 from sluicegate.lab import kernel
 from sluicegate.scenario import Discipline, NetworkScenario
+from sluicegate.testbed.addresses import SIDES
 from sluicegate.testbed.here import missing_here
-from sluicegate.testbed.job import SIDES
 from sluicegate.worlds.kernel.links import before, differs_back, is_compared, links
 from sluicegate.worlds.kernel.measure import measure
 from sluicegate.worlds.kernel.own import KIND, own

@@ -9,7 +9,8 @@ import numpy as np
 
 from sluicegate._engine import Applications, ClassCounts
 from sluicegate.testbed.applications import applications
-from sluicegate.testbed.job import FRAME, SENT, SHOWN, SUPPLIED, Drawn, Outcome
+from sluicegate.testbed.job import Drawn
+from sluicegate.testbed.outcome import FRAME, SENT, SHOWN, SUPPLIED, Outcome
 
 
 def felt(drawn: Drawn | None, outcome: Outcome, cuts_ns: Sequence[int]) -> list[list[ClassCounts]]:

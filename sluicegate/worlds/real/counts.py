@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from sluicegate._engine import ClassCounts
 from sluicegate.scenario import NetworkScenario
-from sluicegate.testbed.job import SENT, SIDES, HostOutcome, Outcome, Side
+from sluicegate.testbed.addresses import SIDES, Side
+from sluicegate.testbed.outcome import SENT, HostOutcome, Outcome
 from sluicegate.testbed.tcp_info import COLUMNS, UNKNOWN
 from sluicegate.worlds.real.applied import felt
 from sluicegate.worlds.real.outcome import (

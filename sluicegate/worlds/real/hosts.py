@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from sluicegate.scenario import Dumbbell, NetworkScenario
-from sluicegate.testbed.job import SIDES, Side
+from sluicegate.testbed.addresses import SIDES, Side
 
 # where a host or a flow is: its side (that of its sender), and its place among those of that side
 Place: TypeAlias = tuple[Side, int]

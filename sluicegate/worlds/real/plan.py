@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sluicegate import _engine
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
+from sluicegate.testbed.addresses import SIDES, Side, across, udp_headers
 from sluicegate.testbed.job import (
-    SIDES,
     CallEnds,
     Datagrams,
     Drawn,
@@ -20,10 +20,7 @@ from sluicegate.testbed.job import (
     Job,
     QdiscJob,
     RouterJob,
-    Side,
     Stream,
-    across,
-    udp_headers,
 )
 from sluicegate.worlds.real.alone import alone
 from sluicegate.worlds.real.hosts import Place, hosts

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sluicegate.registry import PythonAqm
 from sluicegate.scenario import Discipline, Dumbbell, Flows, NetworkScenario, Tcp
-from sluicegate.testbed.job import SIDES, Side, tcp_headers, udp_headers
+from sluicegate.testbed.addresses import SIDES, Side, tcp_headers, udp_headers
 from sluicegate.worlds.real.hosts import hosts
 
 # the kernel takes no segment outside of these (TCP_MIN_MSS, MAX_TCP_WINDOW), without headers

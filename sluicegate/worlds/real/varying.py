@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sluicegate import _engine
 from sluicegate.scenario import Dumbbell, NetworkScenario
-from sluicegate.testbed.job import Side
+from sluicegate.testbed.addresses import Side
 
 # the links of a dumb-bell that can have a discipline, by where they lead
 LINK, BACK = "left -> right", "right -> left"
