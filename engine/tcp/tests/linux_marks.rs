@@ -97,12 +97,14 @@ fn a_loss_beside_a_mark_reduces_the_window_once() {
 
 /// Returns a connection of 13 packets, SYN included, all of them in flight, whose window a mark is
 /// reducing.
-fn marked() -> Bench {
+fn marked(control: CongestionControl) -> Bench {
     let mut bench = Bench::start(Variant::Rack, 12.0, |config| {
         let initial_window = config.initial_window;
-        *config = Config::linux(Variant::Rack);
+        *config = Config::linux(Variant::Rack).with(control);
         (config.ecn, config.initial_window) = (true, initial_window);
     });
+    // all at once, whatever the control
+    bench.config.pacing = false;
     bench.ack(100 * MS, AGREES);
     bench.sender.stop();
     for next in 2..=5 {
@@ -119,7 +121,7 @@ fn marked() -> Bench {
 
 #[test]
 fn a_loss_that_the_timer_finds_is_sent_again_while_the_window_goes_down() {
-    let mut bench = marked();
+    let mut bench = marked(CongestionControl::Reno);
     bench.ack_to(200 * MS, 11);
     bench.sack(200 * MS, 11, 12, 13);
     assert_eq!(bench.sent(), []);
@@ -128,9 +130,21 @@ fn a_loss_that_the_timer_finds_is_sent_again_while_the_window_goes_down() {
     assert_eq!(bench.sender.timeouts(), 0);
 }
 
+/// `tcp_rack_reo_timeout` reduces no window where the control has `cong_control`: the next ACK does.
+#[test]
+fn bbr_keeps_its_window_when_the_timer_finds_a_loss_beside_a_mark() {
+    let mut bench = marked(CongestionControl::Bbr);
+    bench.ack_to(200 * MS, 11);
+    bench.sack(200 * MS, 11, 12, 13);
+    let before = bench.sender.cwnd();
+    assert_eq!((bench.time_out(), bench.sent()), (232 * MS, vec![11]));
+    // what is in flight, and one that the timer would count as, are fewer
+    assert_eq!((bench.sender.cwnd(), before > 4.0), (before, true));
+}
+
 #[test]
 fn an_ack_that_tells_nothing_leaves_the_window() {
-    let mut bench = marked();
+    let mut bench = marked(CongestionControl::Reno);
     bench.ack_to(200 * MS, 13);
     let cwnd = bench.sender.cwnd();
     bench.ack_to(201 * MS, 13);

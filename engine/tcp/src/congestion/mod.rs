@@ -86,6 +86,12 @@ macro_rules! controls {
             /// True if it needs recovery by times ([`Variant::Rack`](crate::Variant::Rack)), which
             /// knows the packets in flight.
             pub fn needs_times(self) -> bool {
+                self.decides_alone()
+            }
+
+            /// True if at each ACK it decides the window all by itself, in recovery, too (Linux: it
+            /// has `cong_control`).
+            pub(crate) fn decides_alone(self) -> bool {
                 self.samples_delivery() || self.answers_marks()
             }
 

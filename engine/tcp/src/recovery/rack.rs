@@ -334,12 +334,12 @@ fn is_older<F>(rack: &Rack, moment: &Moment<F>, arrivals: &Arrivals) -> bool {
 pub(crate) fn on_timer<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) -> bool {
     let rack = sender.rack();
     if rack.reorder_at.is_due(moment.now_ns) {
-        let went_down = goes_down_by_mark(sender, &moment.config.quirks);
         let recovered = sender.phase == Phase::Recovery;
         let before = sender.rack().flight.flying();
         let lost = find_lost(sender, moment);
         begin_recovery(sender, moment, lost);
-        if sender.phase == Phase::Recovery && !(recovered && leaves_window(moment.config)) {
+        let counts = counts_timer_as_ack(moment.config);
+        if sender.phase == Phase::Recovery && !(recovered && counts) {
             let ack = Ack {
                 next: sender.una,
                 ..Ack::default()
@@ -349,8 +349,7 @@ pub(crate) fn on_timer<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Mome
                 lost: lost.packets,
                 ..InFlight::default()
             };
-            let delivered = u32::from(went_down || leaves_window(moment.config));
-            sender.report_ack_in_flight(moment, &ack, (delivered, false), flight);
+            sender.report_ack_in_flight(moment, &ack, (u32::from(counts), false), flight);
         }
         send(sender, moment);
     } else if rack.probe.at.is_due(moment.now_ns) {
@@ -362,9 +361,9 @@ pub(crate) fn on_timer<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Mome
 }
 
 /// True if the reordering timer, where it begins a recovery, counts as an ACK of one packet, and
-/// leaves the window as it is during one. A control that decides all by itself is not told.
-fn leaves_window(config: &Config) -> bool {
-    config.quirks.counts_timer_as_ack && !config.congestion_control.needs_times()
+/// leaves the window as it is during one. To a control that decides alone it only tells the losses.
+fn counts_timer_as_ack(config: &Config) -> bool {
+    config.quirks.counts_timer_as_ack && !config.congestion_control.decides_alone()
 }
 
 /// Sends what the window allows: lost packets first, then new ones; only new ones while F-RTO
