@@ -87,9 +87,11 @@ def count(folder: Path, code: str, size: float, by_perf: bool) -> tuple[list[flo
     """Return the events of one run, and the number by which they are divided."""
     events = ",".join(f"{event}:u" for event in EVENTS)
     command = ["perf", "stat", "-x,", "-e", events]
-    if not by_perf:
-        command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
     with tempfile.TemporaryDirectory() as empty:
+        if not by_perf:
+            # a file, as callgrind removes what it writes to: as root even /dev/null
+            out = f"--callgrind-out-file={empty}/callgrind.out"
+            command = ["valgrind", "--tool=callgrind", out]
         done = subprocess.run(
             [*command, sys.executable, "-c", code, f"{size:g}" if size < 1e3 else f"{size:.0f}"],
             capture_output=True,

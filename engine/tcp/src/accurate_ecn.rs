@@ -52,6 +52,39 @@ impl Counter {
     }
 }
 
+/// Rounds in which every packet is marked, after which marks are not believed (section 3.2.2.3: "the
+/// first three or four rounds").
+const ENDLESS_ROUNDS: u8 = 4;
+
+/// Whether every packet since the start was marked: then it is the path, not a queue, that marks
+/// (section 3.2.2.3).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Endless {
+    /// Rounds that are over.
+    rounds: u8,
+    /// A packet was not marked.
+    has_ended: bool,
+    /// One past the last packet of this round; 0 before the first one.
+    round_end: u32,
+}
+
+impl Endless {
+    /// Takes that `marks` of `acked` newly acknowledged packets were marked; the receiver expects
+    /// `next`, and the packets before `sent` were sent. Returns true once all were marked for as many
+    /// rounds.
+    pub fn goes_on(&mut self, acked: u32, marks: u32, next: u32, sent: u32) -> bool {
+        self.has_ended |= marks < acked;
+        if self.has_ended {
+            return false;
+        }
+        if next > self.round_end {
+            self.rounds += u8::from(self.round_end > 0);
+            self.round_end = sent;
+        }
+        self.rounds >= ENDLESS_ROUNDS
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;

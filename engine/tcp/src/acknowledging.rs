@@ -111,7 +111,10 @@ impl Sender {
     fn take_sample(&mut self, config: &Config, sample: &Sample, delivery: Option<&Delivery>) {
         if sample.grows && config.syn && sample.next == 1 {
             let timeouts = self.timeouts;
-            self.congestion.on_event(config, Event::Opened { timeouts });
+            let marked =
+                self.settled == Settled::NewMarked && !config.quirks.spares_window_of_marked_syn;
+            self.congestion
+                .on_event(config, Event::Opened { timeouts, marked });
         } else {
             self.congestion.on_ack(config, sample, delivery);
         }
@@ -177,26 +180,43 @@ impl Sender {
     /// echoes marks, if the congestion control does not answer their number.
     ///
     /// In the first ACK after the handshake the count cannot be 0, unless three packets were marked
-    /// before it or a path clears it (RFC 9768, section 3.2.2.4): then nothing is read any more.
+    /// before it or a path clears it (RFC 9768, section 3.2.2.4): then nothing is read any more. Nor
+    /// is it once every packet was marked for some rounds (section 3.2.2.3).
     pub(crate) fn read_count(&mut self, config: &Config, ack: &Ack) -> Ack {
-        if self.settled == Settled::New && self.una > 0 {
+        if matches!(self.settled, Settled::New | Settled::NewMarked) && self.una > 0 {
             self.settled = if ack.ace == 0 {
-                Settled::Cleared
+                Settled::Useless
             } else {
                 Settled::All
             };
         }
-        let acked = self.newly_acknowledged(config, ack);
-        let is_latest = ack.next > self.una;
         let marks = match self.settled {
-            Settled::Cleared => 0,
-            _ => self.congestion.read_counter(ack.ace, acked, is_latest),
+            Settled::Useless => 0,
+            _ => self.read_marks(config, ack),
         };
         self.congestion.marks_read(marks);
         Ack {
             ece: marks > 0 && !config.congestion_control.answers_marks(),
             ..*ack
         }
+    }
+
+    /// Returns how many packets an ACK tells to be newly marked; 0 if marks have no end.
+    fn read_marks(&mut self, config: &Config, ack: &Ack) -> u32 {
+        let acked = self.newly_acknowledged(config, ack);
+        let is_latest = ack.next > self.una;
+        let marks = self.congestion.read_counter(ack.ace, acked, is_latest);
+        let is_open = self.una >= u32::from(config.syn);
+        if is_open
+            && !config.quirks.takes_endless_marks
+            && self
+                .congestion
+                .marks_are_endless(acked, marks, ack.next, self.max)
+        {
+            self.settled = Settled::Useless;
+            return 0;
+        }
+        marks
     }
 
     /// Returns how many packets an ACK newly acknowledges, selectively or not. Without selective

@@ -99,6 +99,11 @@ fn echo(arrived: Ecn) -> u8 {
     }
 }
 
+/// True if the flags of the answer tell that a SYN arrived marked.
+pub(crate) fn tells_of_mark(answer: u8) -> bool {
+    answer == echo(Ecn::Ce)
+}
+
 /// True if the flags of the answer tell that the codepoint of a SYN changed on the way as no AQM
 /// changes it (RFC 9768, section 3.2.2.3). The reserved flags tell that it did not.
 pub(crate) fn tells_of_mangling(sent: Ecn, answer: u8) -> bool {
@@ -116,12 +121,15 @@ pub(crate) fn tells_of_mangling(sent: Ecn, answer: u8) -> bool {
 pub(crate) enum Settled {
     /// All of it so far; with accurate feedback no ACK has come after the one of the SYN.
     New,
+    /// The same, and the SYN arrived marked.
+    NewMarked,
     /// All of it.
     All,
     /// The path changes ECN codepoints: packets are Not-ECT, and marks still count.
     Mangled,
-    /// The path clears the count of marks: packets are Not-ECT, and marks do not count.
-    Cleared,
+    /// The path clears the count of marks, or marks every packet: packets are Not-ECT, and marks do
+    /// not count.
+    Useless,
     /// The other end agreed to less.
     Less(Feedback),
 }

@@ -103,6 +103,12 @@ pub struct Quirks {
     /// Linux: the flags AE and ECE in the answer of a SYN that asks for accurate feedback mean the
     /// classic one (`tcp_ecn_rcv_synack`). By RFC 9768, section 3.1.3, they mean accurate feedback.
     pub nonce_is_classic: bool,
+    /// Linux: a SYN that arrives marked leaves the initial window as it is (`tcp_ecn_rcv_synack`). RFC
+    /// 9768, section 3.2.2.2, asks for a response.
+    pub spares_window_of_marked_syn: bool,
+    /// Linux: marks count even if every packet is marked (`tcp_accecn_process`). RFC 9768, section
+    /// 3.2.2.3, advises to stop after three or four rounds of such marks.
+    pub takes_endless_marks: bool,
     /// Linux: congestion control starts when the connection is open, so that a lost SYN lowers no
     /// threshold. The window starts with one packet only if two SYNs were lost (`tcp_init_metrics`,
     /// `tcp_init_transfer`). By RFC 5681, section 3.1, one lost SYN is enough.
@@ -141,6 +147,8 @@ impl Quirks {
         resent_syn_asks_no_more: true,
         needed_ecn_in_syn: true,
         nonce_is_classic: true,
+        spares_window_of_marked_syn: true,
+        takes_endless_marks: true,
         needed_ecn_stays: true,
         forgives_lost_syn: true,
         paces_by_departure: true,
@@ -171,6 +179,8 @@ impl Quirks {
         resent_syn_asks_no_more: false,
         needed_ecn_in_syn: false,
         nonce_is_classic: false,
+        spares_window_of_marked_syn: false,
+        takes_endless_marks: false,
         forgives_lost_syn: false,
         paces_by_departure: false,
     };

@@ -4,7 +4,7 @@ use crate::accurate_ecn::FIRST_COUNT;
 use crate::config::{Config, Variant};
 use crate::congestion::{Congestion, Event};
 use crate::deadline::Deadline;
-use crate::negotiation::{Settled, tells_of_mangling};
+use crate::negotiation::{Settled, tells_of_mangling, tells_of_mark};
 use crate::recovery::{self, Rack, Scoreboard};
 use crate::rto::Rto;
 use crate::segment::{Ack, Segment};
@@ -204,6 +204,8 @@ impl Sender {
             }
         } else if tells_of_mangling(config.codepoint_of_syn(), ack.ace) {
             self.settled = Settled::Mangled;
+        } else if config.accurate_ecn && tells_of_mark(ack.ace) {
+            self.settled = Settled::NewMarked;
         }
         Ack {
             ece: false,

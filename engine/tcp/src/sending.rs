@@ -88,7 +88,7 @@ impl Sender {
 
     /// Returns the codepoint of a data packet of a flow that uses ECN, and whether it carries CWR.
     fn codepoint(&mut self, config: &Config, retransmitted: bool) -> (Ecn, bool) {
-        let capable = !matches!(self.settled, Settled::Mangled | Settled::Cleared);
+        let capable = !matches!(self.settled, Settled::Mangled | Settled::Useless);
         let tells = !retransmitted || config.quirks.marks_retransmissions;
         let cwr = tells && self.reduced && !config.accurate_ecn;
         let stays = config.quirks.needed_ecn_stays && config.congestion_control.needs_ecn();

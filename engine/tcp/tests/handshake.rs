@@ -276,3 +276,84 @@ fn a_path_that_clears_the_count_is_not_believed() {
     let seen = connect(&config, &clears);
     assert_eq!((seen.data, seen.reduces), ([Ecn::Ect0, Ecn::NotEct], false));
 }
+
+/// RFC 9768, table 2 and section 3.2.2.2: the answer tells of the mark, no counter counts it, and the
+/// client responds.
+#[test]
+fn a_syn_that_arrives_marked_opens_with_one_packet() {
+    for (spares_window_of_marked_syn, window) in [(false, 1), (true, 10)] {
+        let mut config = linux(CongestionControl::Prague, true, true);
+        config.quirks.spares_window_of_marked_syn = spares_window_of_marked_syn;
+        let (mut sender, mut receiver) = (Sender::new(&config, GREEDY, 0), Receiver::new());
+        let (mut sent, mut answers) = (vec![], vec![]);
+        sender.start(&config, 0, &mut |segment| sent.push(segment));
+        let mut syn = sent.pop().unwrap();
+        assert_eq!(syn.ecn, Ecn::Ect1);
+        syn.ecn = Ecn::Ce;
+        receiver.on_segment(&config, 10 * MS, &syn, &mut |ack| answers.push(ack));
+        assert_eq!(answers[0].ace, 0b110);
+        sender.on_ack(&config, 20 * MS, &answers[0], &mut |segment| {
+            sent.push(segment)
+        });
+        assert_eq!(sent.len(), window);
+        assert_eq!(sent[0].ecn, Ecn::Ect1);
+        receiver.on_segment(&config, 30 * MS, &sent[0], &mut |ack| answers.push(ack));
+        assert_eq!(answers[1].ace, 5);
+        sender.on_ack(&config, 40 * MS, &answers[1], &mut |_| {});
+        assert_eq!(sender.ssthresh(), config.initial_ssthresh);
+    }
+}
+
+/// Returns in which round trip the first packet leaves Not-ECT, of 20, and the last window; all
+/// packets are marked but, in one round, the first.
+fn round_without_ecn(config: &Config, unmarked: Option<usize>) -> (Option<usize>, f64) {
+    let (mut sender, mut receiver) = (Sender::new(config, GREEDY, 0), Receiver::new());
+    let (mut sent, mut found) = (vec![], None);
+    sender.start(config, 0, &mut |segment| sent.push(segment));
+    for round in 0..20 {
+        let now_ns = 100 * MS * round as u64;
+        let mut answers = vec![];
+        for (place, mut segment) in sent.drain(..).enumerate() {
+            if !segment.ecn.is_capable() && !segment.syn {
+                found = found.or(Some(round));
+            }
+            if !segment.syn && (unmarked != Some(round) || place > 0) {
+                segment.ecn = Ecn::Ce;
+            }
+            receiver.on_segment(config, now_ns, &segment, &mut |ack| answers.push(ack));
+        }
+        answers.extend(receiver.on_timer(config, now_ns + 40 * MS));
+        for ack in answers {
+            sender.on_ack(config, now_ns + 50 * MS, &ack, &mut |segment| {
+                sent.push(segment);
+            });
+        }
+        if sent.is_empty() {
+            let due_ns = sender.deadline().unwrap();
+            sender.on_timer(config, due_ns, &mut |segment| sent.push(segment));
+        }
+    }
+    (found, sender.cwnd())
+}
+
+/// RFC 9768, section 3.2.2.3: "for the first three or four rounds"; then Not-ECT, and no response.
+#[test]
+fn marks_without_end_are_not_believed() {
+    let base = Config {
+        ecn: true,
+        accurate_ecn: true,
+        delayed_ack_ns: None,
+        ..Config::rfc(Variant::Rack)
+    };
+    let (round, window) = round_without_ecn(&base, None);
+    assert_eq!(round, Some(5));
+    assert!(window > 10.0, "{window}");
+    // one packet without a mark shows that they have an end
+    for unmarked in [0, 3] {
+        let (round, window) = round_without_ecn(&base, Some(unmarked));
+        assert_eq!(round, None);
+        assert!(window <= 2.0, "{window}");
+    }
+    let (round, _) = round_without_ecn(&linux(CongestionControl::Reno, true, true), None);
+    assert_eq!(round, None);
+}

@@ -96,12 +96,12 @@ impl<L: Growth> Control for L {
 
     fn on_event(&mut self, window: &mut Window, config: &Config, event: Event) {
         match event {
-            Event::Opened { timeouts } => {
+            Event::Opened { timeouts, marked } => {
                 if config.quirks.forgives_lost_syn {
                     *self = Self::default();
                     window.ssthresh = config.initial_ssthresh;
                 }
-                window.open_connection(config, timeouts);
+                window.open_connection(config, timeouts, marked);
             }
             Event::Loss { used, begins } => {
                 let before = window.cwnd;

@@ -103,9 +103,9 @@ impl<const TARGET_MS: u64, const BITS_LESS: i32> Control for WithTarget<TARGET_M
     fn on_event(&mut self, window: &mut Window, config: &Config, event: Event) {
         let state = &mut *self.0;
         match event {
-            Event::Opened { timeouts } => {
+            Event::Opened { timeouts, marked } => {
                 *state = State::default();
-                window.open_connection(config, timeouts);
+                window.open_connection(config, timeouts, marked);
                 state.window = window.cwnd;
             }
             Event::Loss { used, .. } => {

@@ -128,8 +128,8 @@ pub(crate) struct LostPacket {
 /// What happens beside packets and ACKs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Event {
-    /// The connection is open, after so many time-outs of its SYN.
-    Opened { timeouts: u32 },
+    /// The connection is open, after so many time-outs of its SYN, which arrived `marked`.
+    Opened { timeouts: u32, marked: bool },
     /// A loss was found, other than by a time-out. `used` packets were in flight (RFC 5681,
     /// equation 4); `None` if an earlier reduction covers the loss. If it `begins` recovery by
     /// times, the window goes down gradually.

@@ -3,7 +3,7 @@
 use super::hystart_plus::HyStartPlus;
 use super::prr::Prr;
 use super::{AnyControl, Delivery, Event, LostPacket, Marks, Sample, Sent};
-use crate::accurate_ecn::Counter;
+use crate::accurate_ecn::{Counter, Endless};
 use crate::config::{Config, Variant};
 use crate::pacing::Pacer;
 
@@ -20,10 +20,12 @@ pub(crate) struct Window {
 
 impl Window {
     /// Sets the window when the connection is open, after so many time-outs of its SYN (RFC 5681,
-    /// section 3.1: one packet if it was lost).
-    pub(super) fn open_connection(&mut self, config: &Config, timeouts: u32) {
+    /// section 3.1: one packet if it was lost). A mark of the SYN counts as its loss (RFC 9768,
+    /// section 3.2.2.2, asks for the response to a mark; RFC 5562, section 3, has one packet for the
+    /// other end, whose SYN-ACK was marked).
+    pub(super) fn open_connection(&mut self, config: &Config, timeouts: u32, marked: bool) {
         let spared = u32::from(config.quirks.forgives_lost_syn);
-        self.cwnd = if timeouts > spared {
+        self.cwnd = if timeouts > spared || marked {
             1.0
         } else {
             config.initial_window
@@ -49,9 +51,11 @@ pub(super) struct More {
     pub prr: Prr,
     /// Window and threshold before the last time-out that lowered the threshold.
     pub before: (f64, f64),
-    /// With accurate feedback: what was read of it, and how many marks the present ACK adds.
+    /// With accurate feedback: what was read of it, how many marks the present ACK adds, and whether
+    /// all packets so far were marked.
     pub counter: Counter,
     pub new_marks: u32,
+    pub endless: Endless,
 }
 
 /// The congestion control of one sender, with its answer.
@@ -131,6 +135,12 @@ impl Congestion {
     pub fn read_counter(&mut self, ace: u8, acked: u32, is_latest: bool) -> u32 {
         let more = self.window.more.as_mut();
         more.map_or(0, |more| more.counter.read(ace, acked, is_latest))
+    }
+
+    /// Takes that of `acked` newly acknowledged packets so many were marked; see [`Endless`].
+    pub fn marks_are_endless(&mut self, acked: u32, marks: u32, next: u32, sent: u32) -> bool {
+        let more = self.window.more.as_mut();
+        more.is_some_and(|more| more.endless.goes_on(acked, marks, next, sent))
     }
 
     /// Keeps the number of marks that the present ACK adds.

@@ -172,6 +172,7 @@ mod tests {
                 config.ecn = true;
                 config.accurate_ecn = true;
                 config.delayed_ack_ns = ack_delay_ns;
+                config.quirks.takes_endless_marks = true;
             });
             path.mark_every = Some(every);
             path.run(30 * SECOND);

@@ -178,9 +178,9 @@ impl Control for Bbr {
     fn on_event(&mut self, window: &mut Window, config: &Config, event: Event) {
         let state = &mut *self.0;
         match event {
-            Event::Opened { timeouts } => {
+            Event::Opened { timeouts, marked } => {
                 *state = State::default();
-                window.open_connection(config, timeouts);
+                window.open_connection(config, timeouts, marked);
             }
             Event::Loss { used, .. } => {
                 if used.is_some() {
