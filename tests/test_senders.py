@@ -14,6 +14,7 @@ from sluicegate.testbed import streams as streams_module
 from sluicegate.testbed.applications import PacketSender
 from sluicegate.testbed.job import END, Stream
 from sluicegate.testbed.loop import Loop
+from sluicegate.testbed.sender import Sender
 from sluicegate.testbed.streams import Receivers, Senders
 from sluicegate.worlds.real.plan import plan
 
@@ -37,12 +38,21 @@ def listener(monkeypatch):
         yield made
 
 
-def limited(loop, **changes):
-    """A sender of a limited rate, of 1000 bytes in each packet."""
-    given = {"start_ns": 0, "stop_ns": None, "packets": 0, "supplied": "packets", **changes}
+def made(kind, loop, packets, supplied):
+    """A sender of 1000 bytes in each packet."""
     tcp = {"packet_bytes": 1040, "congestion_control": "reno", "ect1": False, "dscp": 0, "flow": 0}
-    stream = Stream(0, 0, **tcp, **given)
-    return PacketSender(loop, 0, stream, (HERE, HERE), False)
+    given = {"start_ns": 0, "stop_ns": None, "packets": packets, "supplied": supplied}
+    return kind(loop, 0, Stream(0, 0, **tcp, **given), (HERE, HERE), False)
+
+
+def limited(loop):
+    """A sender of a limited rate."""
+    return made(PacketSender, loop, 0, "packets")
+
+
+def greedy(loop):
+    """A sender without an end."""
+    return made(Sender, loop, None, "at_once")
 
 
 def run(loop, ms=100):
@@ -125,7 +135,32 @@ def test_a_stop_takes_back_nothing_that_was_given(listener):
     assert ended(sender)
 
 
-def test_a_flow_that_would_start_once_it_has_ended_sends_nothing(listener, monkeypatch):
+def test_a_stop_in_the_handshake_ends_the_flow_after_it(monkeypatch):
+    """The listener has room for one connection, so that the second waits to be tried again."""
+    loop = Loop()
+    with socket.create_server((HERE, 0), backlog=0) as full, socket.socket() as first:
+        monkeypatch.setattr(sender_module, "stream_port", lambda _: full.getsockname()[1])
+        monkeypatch.setattr(sender_module, "FIRST_PORT", AnyPort())
+        first.connect(full.getsockname())
+        sender = greedy(loop)
+        sender.start()
+        run(loop, 5)
+        assert sender.outcome().payload == 0
+        sender.stop()
+        full.accept()[0].close()
+        full.settimeout(10)
+        while not sender.outcome().payload:
+            run(loop)
+        connection, _ = full.accept()
+        connection.settimeout(5)
+        assert arrived(connection) == 0
+        run(loop, 20)
+        assert sender.outcome().payload > 900
+        assert ended(sender)
+
+
+@pytest.mark.parametrize("kind", [{"rate_bps": 1e6}, {}, {"packets": 5}], ids=str)
+def test_a_flow_that_would_start_once_it_has_ended_sends_nothing(listener, monkeypatch, kind):
     monkeypatch.setattr(streams_module, "address", lambda *_: HERE)
     given = NetworkScenario.parse(
         {
@@ -133,7 +168,7 @@ def test_a_flow_that_would_start_once_it_has_ended_sends_nothing(listener, monke
             "warm_up_s": 0.0,
             "replications": 1,
             "topology": {"kind": "dumbbell", "rate_bps": 10e6, "client_delays_s": [0.01]},
-            "flows": [{"kind": "tcp", "count": 8, "rate_bps": 1e6, "stop_s": 0.1, "spread_s": 0.3}],
+            "flows": [{"kind": "tcp", "count": 8, "stop_s": 0.1, "spread_s": 0.3, **kind}],
             "disciplines": [{"aqm": "drop_tail"}],
         }
     )
@@ -150,7 +185,7 @@ def test_a_flow_that_would_start_once_it_has_ended_sends_nothing(listener, monke
     for _ in range(sum(begins)):
         connection, _ = listener.accept()
         connection.settimeout(5)
-        assert arrived(connection) > 0
+        arrived(connection)
     with pytest.raises(BlockingIOError):
         listener.accept()
     run(loop, 20)

@@ -93,7 +93,7 @@ class PacketSender(Sender):
     def _all_sent(self) -> None:
         assert self._socket is not None
         if self._is_last:
-            self.stop()
+            self._close()
         else:
             self._loop.forget(self._socket)
 
@@ -102,7 +102,7 @@ class PacketSender(Sender):
         self._is_last = True
         # what still waits, for the connection or for room, goes first
         if self._payload and not self._left:
-            super().stop()
+            self._close()
 
 
 class Applications:

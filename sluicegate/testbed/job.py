@@ -55,8 +55,7 @@ class Stream:
     @property
     def is_idle(self) -> bool:
         """Whether its application gives nothing at all: it would start once it has ended."""
-        stops = self.stop_ns is not None and self.start_ns >= self.stop_ns
-        return stops and self.supplied == "packets"
+        return self.stop_ns is not None and self.start_ns >= self.stop_ns
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ class Sender:
         self._start_ns = 0
         self._completion_ns: int | None = None
         self._error = ""
+        self._is_stopped = False
 
     def start(self) -> None:
         """Connect; what there is to send follows."""
@@ -75,6 +76,9 @@ class Sender:
             self._break(error)
             return
         _, self._payload = tcp_info(self._socket)
+        if self._is_stopped:
+            self._close()
+            return
         self._left = self._first()
         self._loop.on_writable(self._socket, self._send)
         self._send()
@@ -105,10 +109,17 @@ class Sender:
 
     def _all_sent(self) -> None:
         """All that there was is handed over."""
-        self.stop()
+        self._close()
 
     def stop(self) -> None:
         """End the application: what it has handed over is still delivered."""
+        self._is_stopped = True
+        # a socket that is closed while it connects gives the connection up
+        if self._payload:
+            self._close()
+
+    def _close(self) -> None:
+        """Say that nothing more follows."""
         if self._socket is None or self._error or self._completion_ns is not None:
             return
         try:
