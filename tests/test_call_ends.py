@@ -120,9 +120,9 @@ def test_a_packet_that_the_kernel_does_not_take_is_counted_and_the_rest_goes_on(
     own, call = calls._sending[0]
     full = Full(own)
     calls._sending[0] = full, call
-    calls._takes[own.fileno()] = partial(calls._hear, 0, full)
+    calls._loop.on_readable(own, partial(calls._hear, 0, full))
     calls._listener = Full(calls._listener)
-    calls._takes[calls._listener.fileno()] = calls._take
+    calls._loop.on_readable(calls._listener, calls._take)
     outcome = calls.run(time.monotonic_ns())
     assert outcome.unsent == full.refused + calls._listener.refused
     assert full.refused > 2

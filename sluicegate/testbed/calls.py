@@ -7,14 +7,9 @@ calls are in a process of their own, so that no connection makes them late.
 
 from __future__ import annotations
 
-import ctypes
-import heapq
-import itertools
-import select
 import socket
 import struct
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -31,9 +26,9 @@ from sluicegate.testbed.addresses import (
 )
 from sluicegate.testbed.applications import applications
 from sluicegate.testbed.job import CallEnds, HostJob
+from sluicegate.testbed.loop import Act, ExactLoop
 from sluicegate.testbed.outcome import FRAME, LEARNT, SENT, SHOWN
 
-_PR_SET_TIMERSLACK = 29
 _CE = 3
 # the number of a packet, and whether it is the last of its frame
 _VIDEO = struct.Struct("!IB")
@@ -72,14 +67,11 @@ class Calls:
     def __init__(self, job: HostJob) -> None:
         assert job.drawn is not None
         self._job = job
-        # before all sockets: its number is small then, and `select` takes none above 1023
-        self._epoll = select.epoll()
+        self._loop = ExactLoop()
         self._unsent = 0
         self._late_ns: list[int] = []
         self._engine = applications(job.drawn)
         self._start_ns = 0
-        self._due: list[tuple[int, int, Callable[[], None]]] = []
-        self._order = itertools.count()
         self._events: list[tuple[int, ...]] = []
         self._room = memoryview(bytes(_ROOM_BYTES))
         self._sending = {each.number: self._sender(each) for each in job.calls}
@@ -89,10 +81,8 @@ class Calls:
         # when the timers of both ends run out
         self._sends_ns: dict[int, int] = {}
         self._answers_ns: dict[int, int] = {}
-        self._takes: dict[int, Callable[[], None]] = {
-            each.fileno(): partial(self._hear, number, each)
-            for number, (each, _) in self._sending.items()
-        }
+        for number, (each, _) in self._sending.items():
+            self._loop.on_readable(each, partial(self._hear, number, each))
         if job.arriving_calls:
             self._listener = self._socket(("", CALL_PORT))
             option = (
@@ -101,34 +91,37 @@ class Calls:
                 else (socket.IPPROTO_IP, socket.IP_RECVTOS)
             )
             self._listener.setsockopt(*option, 1)
-            self._takes[self._listener.fileno()] = self._take
-        for number in self._takes:
-            self._epoll.register(number, select.EPOLLIN)
+            self._loop.on_readable(self._listener, self._take)
 
     def run(self, start_ns: int) -> CallsOutcome:
         """Speak and listen until the end of the run."""
-        ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
         self._start_ns = start_ns
         for each in self._job.calls:
             if each.start_ns is not None:
                 self._at(each.start_ns, partial(self._frame, each.number, each.start_ns))
-        while (now_ns := self._now()) < self._job.duration_ns:
-            while self._due and self._due[0][0] <= now_ns:
-                heapq.heappop(self._due)[2]()
-            next_ns = min([self._job.duration_ns, *(each[0] for each in self._due[:1])])
-            wait_s = max(0, next_ns - self._now()) / 1e9
-            # `select` counts microseconds, where the wait of epoll counts milliseconds
-            if select.select([self._epoll], (), (), wait_s)[0]:
-                for number, _ in self._epoll.poll(0):
-                    self._takes[number]()
+        self._loop.run(start_ns + self._job.duration_ns)
         events = np.array(self._events, dtype=np.int64).reshape(-1, _COLUMNS)
         return CallsOutcome(events, np.array(self._late_ns, dtype=np.int64), self._unsent)
 
     def _now(self) -> int:
         return time.monotonic_ns() - self._start_ns
 
-    def _at(self, due_ns: int, act: Callable[[], None]) -> None:
-        heapq.heappush(self._due, (due_ns, next(self._order), act))
+    def _at(self, due_ns: int, act: Act) -> None:
+        self._loop.at(self._start_ns + due_ns, act)
+
+    def _arm(self, timers: dict[int, int], number: int, due_ns: int | None, act: Act) -> None:
+        """Set the timer of an end of a call, unless it runs out before; None: nothing is due."""
+        if due_ns is None or due_ns >= timers.get(number, due_ns + 1):
+            return
+
+        def run_out() -> None:
+            # unless it was set anew
+            if timers.get(number) == due_ns:
+                del timers[number]
+                act()
+
+        timers[number] = due_ns
+        self._at(due_ns, run_out)
 
     def _note(self, now_ns: int, call: int, what: int, *values: int) -> None:
         more = (0,) * (_COLUMNS - 3 - len(values))
@@ -177,15 +170,7 @@ class Calls:
         to = (address(across(self._job.side), call.sink, self._job.ipv6), CALL_PORT)
         for seq, size, is_last in units:
             self._send(by, _VIDEO.pack(seq, is_last), size, call.traffic_class, to)
-        if next_ns is not None and next_ns < self._sends_ns.get(number, next_ns + 1):
-            self._sends_ns[number] = next_ns
-            self._at(next_ns, partial(self._may_speak, number, next_ns))
-
-    def _may_speak(self, number: int, due_ns: int) -> None:
-        """The timer of a sender has run out, unless it was set anew."""
-        if self._sends_ns.get(number) == due_ns:
-            del self._sends_ns[number]
-            self._speak(self._now(), number)
+        self._arm(self._sends_ns, number, next_ns, lambda: self._speak(self._now(), number))
 
     def _hear(self, number: int, by: socket.socket) -> None:
         """Take feedback."""
@@ -227,14 +212,7 @@ class Calls:
         """Send feedback that is due by time alone, or set the timer for it."""
         report, due_ns = self._engine.answer(number, now_ns)
         self._answer(number, report)
-        if due_ns is not None and due_ns < self._answers_ns.get(number, due_ns + 1):
-            self._answers_ns[number] = due_ns
-            self._at(due_ns, partial(self._may_answer, number, due_ns))
-
-    def _may_answer(self, number: int, due_ns: int) -> None:
-        if self._answers_ns.get(number) == due_ns:
-            del self._answers_ns[number]
-            self._look(number, self._now())
+        self._arm(self._answers_ns, number, due_ns, lambda: self._look(number, self._now()))
 
     def _answer(self, number: int, report: Report | None) -> None:
         if report is not None:
