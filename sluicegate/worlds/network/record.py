@@ -100,8 +100,10 @@ class PortRecord:
             which there was nothing. No rows where there are no bands, or packets are not counted by
             class.
         band_series: A row per band, replication and sample, at the times of `series`: band;
-            replication; time_s; queue (packets that wait); since the start of the run sent (packets
-            whose transmission began) and sojourn_s (the sum of their sojourns).
+            replication; time_s; queue (packets that wait; null where that is not known, as where a
+            world of real packets has lost some of a band); since the start of the run sent (packets
+            whose transmission began) and sojourn_s (the sum of their sojourns). No rows where there
+            are no bands, or packets are not counted by class.
     """
 
     name: str
