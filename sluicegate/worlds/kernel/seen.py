@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sluicegate.errors import SluiceError
 from sluicegate.testbed.outcome import Outcome, Seen
 from sluicegate.worlds.kernel.shaper import HANDLE
-from sluicegate.worlds.kernel.told import Told, lost_of, told_of
+from sluicegate.worlds.kernel.told import Told, told_of
 from sluicegate.worlds.real.outcome import BandSeries, PortSeries, Tally, Times, nearest
 from sluicegate.worlds.real.varying import Rates
 
@@ -348,3 +348,19 @@ def sources(seen: Seen) -> NDArray[np.int64]:
     if (unknown := which[: len(came)][found] != which[len(came) :]).any():
         raise SluiceError(f"{unknown.sum()} packets left the router that had not come to it")
     return np.asarray(found, dtype=np.int64)
+
+
+def lost_of(count: int, source: NDArray[np.int64], waiting: int) -> NDArray[np.bool_]:
+    """Which of the packets that came were lost: those that did not leave.
+
+    Those that wait at the end are taken to be the last of them.
+
+    Args:
+        count: Packets that came.
+        source: Of each packet that left, its place among those that came.
+        waiting: Packets that wait at the end.
+    """
+    lost = np.ones(count, dtype=np.bool_)
+    lost[source] = False
+    lost[np.flatnonzero(lost)[max(0, int(lost.sum()) - waiting) :]] = False
+    return lost

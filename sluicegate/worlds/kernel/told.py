@@ -1,4 +1,4 @@
-"""What Linux's qdiscs tell of the bands of a discipline, and which packets were lost."""
+"""What Linux's qdiscs tell of the bands of a discipline."""
 
 from __future__ import annotations
 
@@ -71,19 +71,3 @@ def _with(sample: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, Any]:
 def _dropped(looks: Sequence[Mapping[str, Any]]) -> NDArray[np.int64]:
     """The packets that were dropped by each look; cake counts ACKs that it filtered apart."""
     return np.array([each["drops"] + each.get("ack_drops", 0) for each in looks], dtype=np.int64)
-
-
-def lost_of(count: int, source: NDArray[np.int64], waiting: int) -> NDArray[np.bool_]:
-    """Which of the packets that came were lost: those that did not leave.
-
-    Those that wait at the end are taken to be the last of them.
-
-    Args:
-        count: Packets that came.
-        source: Of each packet that left, its place among those that came.
-        waiting: Packets that wait at the end.
-    """
-    lost = np.ones(count, dtype=np.bool_)
-    lost[source] = False
-    lost[np.flatnonzero(lost)[max(0, int(lost.sum()) - waiting) :]] = False
-    return lost
