@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sluicegate.measures import fairness
 from sluicegate.measures.ellipse import contour_radius, ellipse
 from sluicegate.measures.gaps import bursts_and_gaps, loss_runs
-from sluicegate.measures.harm import harm
+from sluicegate.measures.harm import harm, mean_harm
 from sluicegate.measures.outcome import NEEDS, Need, quality_of_outcome
 from sluicegate.measures.responsiveness import round_trips_per_minute, trimmed_mean
 from sluicegate.measures.synchronisation import loss_events, synchronisation_ratio
@@ -54,6 +54,57 @@ def test_jain_and_harm():
     assert harm(10, 25, more_is_better=False) == pytest.approx(0.6)
     assert harm(40, 50, more_is_better=True) < 0
     assert harm(0, 5, more_is_better=True) is None
+
+
+UNKNOWN = (None, math.nan, math.inf)
+
+
+@pytest.mark.parametrize("unknown", UNKNOWN)
+def test_harm_of_what_is_not_known_is_missing(unknown):
+    for more_is_better in (True, False):
+        assert harm(unknown, 5, more_is_better=more_is_better) is None
+        assert harm(5, unknown, more_is_better=more_is_better) is None
+        assert harm(unknown, unknown, more_is_better=more_is_better) is None
+        assert mean_harm([unknown], [5], more_is_better=more_is_better) is None
+        assert mean_harm([], [], more_is_better=more_is_better) is None
+    # a solo run in which all was lost has no goodput, and no delay
+    assert mean_harm([0, 100], [5, 40], more_is_better=True).value == pytest.approx(0.6)
+    assert mean_harm([unknown, 10], [5, 25], more_is_better=False).value == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("unknown", UNKNOWN)
+def test_responsiveness_of_what_never_ended_is_missing(unknown):
+    assert trimmed_mean([unknown]) is None
+    assert trimmed_mean([unknown, 2.0]) == 2.0
+    assert round_trips_per_minute([unknown], [0.03], [0.05]) is None
+    assert round_trips_per_minute([0.02], [unknown, unknown], [0.05]) is None
+    assert round_trips_per_minute([0.02], [0.03], [unknown]) is None
+    assert round_trips_per_minute([0.02], [0.03], [0.05], []) is None
+    # an exchange that never ended beside one that did
+    ended = round_trips_per_minute([0.02], [0.03], [0.05])
+    assert round_trips_per_minute([0.02, unknown], [0.03], [0.05]) == ended
+
+
+def test_responsiveness_without_times_to_divide_by_is_missing():
+    assert round_trips_per_minute([0], [0], [0]) is None
+    assert round_trips_per_minute([0.02], [0.03], [0]) is None
+    assert round_trips_per_minute([], [], []) is None
+
+
+@pytest.mark.parametrize("unknown", [None, math.nan])
+def test_outcomes_and_opinions_of_what_is_not_known_are_missing(unknown):
+    web = NEEDS["web"]
+    assert quality_of_outcome(web, {90: unknown}, 0.0) is None
+    assert quality_of_outcome(web, {90: 0.1}, unknown) is None
+    fast = Need({99: (0.2, 0.5)}, (0.01, 0.05), rate_bps=1e6)
+    assert quality_of_outcome(fast, {99: 0.1}, 0.0, unknown) is None
+    assert mean_opinion_score(unknown, 0.0) is None
+    assert mean_opinion_score(0.1, unknown) is None
+
+
+def test_an_ellipse_leaves_out_runs_that_are_not_known():
+    assert ellipse([1, math.nan, 3], [1, 5, 3]).mean == pytest.approx([2, 2])
+    assert ellipse([1, None, 3], [1, 5, math.inf]) is None
 
 
 def test_an_ellipse_of_five_runs():

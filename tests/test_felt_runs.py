@@ -155,6 +155,22 @@ def test_harm_is_taken_replication_by_replication():
         network.harm(fewer, beside, "call.goodput_bps")
 
 
+def test_where_all_is_lost_responsiveness_and_harm_are_missing():
+    load = network.TcpFlows(label="load", tcp=tcp(BYTES))
+    call = network.DatagramFlows(label="call", rate_bps=1e5, packet_bytes=200)
+    base = scenario(load, sg.Discipline(aqm="drop_tail")).replace(duration_s=3, warm_up_s=1)
+    wire = network.Wire(loss=network.Bernoulli(probability=1.0))
+    links = {"left -> right": network.LinkSettings(wire=wire)}
+    probes = scenario(load, sg.Discipline(aqm="drop_tail")).flows
+    never = network.simulate(base.replace(flows=[*probes, call], links=links))
+    assert "rpm" not in never.measures
+    assert not {name for name in never.measures if "qoo" in name or "mos" in name}
+    alone = network.simulate(base.replace(flows=[call], links=links))
+    beside = network.simulate(base.replace(flows=[call, load]))
+    assert network.harm(alone, beside, "call.goodput_bps") is None
+    assert network.harm(beside, alone, "call.goodput_bps").value == 1.0
+
+
 @pytest.mark.parametrize(
     ("measure", "value", "word"),
     [

@@ -127,8 +127,7 @@ class Evaluation:
         """Queueing delay, s, and goodput, bits/s, of a class over the replications."""
         delays = self.values(case, name, f"{class_}.queueing_delay")
         goodputs = self.values(case, name, f"{class_}.goodput_bps")
-        both = np.isfinite(delays) & np.isfinite(goodputs)
-        return ellipse(delays[both], goodputs[both])
+        return ellipse(delays, goodputs)
 
     def never_acted(self, name: str) -> bool:
         """Whether an AQM dropped and marked nothing of its own will in any run that is there."""

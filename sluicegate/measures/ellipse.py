@@ -61,13 +61,15 @@ def ellipse(delays: ArrayLike, goodputs: ArrayLike) -> Ellipse | None:
     """The ellipse of pairs of delay and goodput.
 
     Args:
-        delays: Mean queueing delay of each run, shape (n,), in any unit.
+        delays: Mean queueing delay of each run, shape (n,), in any unit; a run in which it is not
+            known (None or not finite) is left out, and so with goodputs.
         goodputs: Goodput of each run, shape (n,).
 
     Returns:
         None for fewer than two pairs.
     """
-    pairs = np.column_stack([np.asarray(delays, np.float64), np.asarray(goodputs, np.float64)])
+    given = np.column_stack([np.asarray(delays, np.float64), np.asarray(goodputs, np.float64)])
+    pairs = given[np.isfinite(given).all(axis=1)]
     if len(pairs) < 2:
         return None
     return Ellipse(

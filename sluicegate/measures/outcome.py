@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isnan
+from typing import TypeGuard
 
 import numpy as np
 
@@ -49,7 +51,7 @@ _WORDS = {
 
 def quality_of_outcome(
     need: Need,
-    delays_s: Mapping[float, float],
+    delays_s: Mapping[float, float | None],
     loss_ratio: float | None,
     rate_bps: float | None = None,
 ) -> float | None:
@@ -57,20 +59,28 @@ def quality_of_outcome(
 
     Args:
         need: Of the application.
-        delays_s: Percentiles of the round trip, s; those that the application names.
+        delays_s: Percentiles of the round trip, s; those that the application names. None or NaN:
+            not known, as of all that follow.
         loss_ratio: Share of the packets that are lost.
         rate_bps: What it gets.
 
     Returns:
         None if something that is needed is not known.
     """
-    if loss_ratio is None or not set(need.delays_s) <= set(delays_s):
+    needed = [(delays_s.get(level), ends) for level, ends in need.delays_s.items()]
+    needed.append((loss_ratio, need.loss_ratio))
+    parts = [_part(value, *ends) for value, ends in needed if _is_known(value)]
+    if len(parts) < len(needed):
         return None
-    if need.rate_bps and rate_bps is None:
-        return None
-    parts = [_part(delays_s[level], *ends) for level, ends in need.delays_s.items()]
-    enough = rate_bps is None or rate_bps >= need.rate_bps
-    return min([*parts, _part(loss_ratio, *need.loss_ratio), 100.0 if enough else 0.0])
+    if need.rate_bps:
+        if not _is_known(rate_bps):
+            return None
+        parts.append(100.0 if rate_bps >= need.rate_bps else 0.0)
+    return min(parts)
+
+
+def _is_known(value: float | None) -> TypeGuard[float]:
+    return value is not None and not isnan(value)
 
 
 def _part(value: float, best: float, worst: float) -> float:

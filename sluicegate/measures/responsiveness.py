@@ -16,8 +16,12 @@ _NS_PER_S = 1e9
 
 
 def trimmed_mean(times: ArrayLike, kept: float = _KEPT) -> float | None:
-    """The mean of the smallest `kept` share of some times; None if there are none."""
-    rows = np.sort(np.asarray(times, dtype=np.float64))
+    """The mean of the smallest `kept` share of some times; None if there are none.
+
+    A time that is None or not finite is that of an exchange that never ended, and is left out.
+    """
+    given = np.asarray(times, dtype=np.float64)
+    rows = np.sort(given[np.isfinite(given)])
     # a product such as 0.95 * 20 may be just below a whole number
     count = int(np.ceil(round(kept * len(rows), 9)))
     return float(rows[:count].mean()) if count else None
@@ -37,13 +41,13 @@ def round_trips_per_minute(
         tls_s: Handshakes of TLS, each over the round trips that it needs; None: without TLS.
 
     Returns:
-        Round trips per minute; None if one of the kinds has no sample.
+        Round trips per minute; None if one of the kinds has no sample, or only times of 0.
     """
     kinds = [tcp_s, http_s, *([] if tls_s is None else [tls_s])]
     foreign = [trimmed_mean(each) for each in kinds]
     own = trimmed_mean(loaded_s)
     known = [each for each in foreign if each is not None]
-    if own is None or len(known) < len(foreign):
+    if not own or len(known) < len(foreign) or not sum(known):
         return None
     return (_S_PER_MINUTE * len(known) / sum(known) + _S_PER_MINUTE / own) / 2
 

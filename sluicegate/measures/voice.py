@@ -46,14 +46,14 @@ def mean_opinion(r: float) -> float:
 def mean_opinion_score(
     delay_s: float | None, loss_ratio: float | None, bpl: float = BPL
 ) -> float | None:
-    """The mean opinion score (MOS) of a call; None if delay or loss is not known.
+    """The mean opinion score (MOS) of a call; None if delay or loss is not known (None or NaN).
 
     Args:
         delay_s: As for `rating`.
         loss_ratio: Likewise.
         bpl: Likewise.
     """
-    if delay_s is None or loss_ratio is None:
+    if delay_s is None or loss_ratio is None or math.isnan(delay_s + loss_ratio):
         return None
     return mean_opinion(rating(delay_s, loss_ratio, bpl))
 

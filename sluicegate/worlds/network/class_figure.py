@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from matplotlib.lines import Line2D
 
 from sluicegate.measures import BETWEEN, TIME
@@ -86,13 +87,15 @@ def delay_figure(records: Sequence[NetworkRecord]) -> Figure | None:
 def class_ellipse(record: NetworkRecord, name: str) -> Ellipse | None:
     """The ellipse of a class: its mean sojourn, s, and its goodput, bits/s, in each replication.
 
-    None with fewer than three replications, or where the class has no goodput.
+    None with fewer than three replications in which both are known, or where the class has no
+    goodput.
     """
     pair = [f"{name}{BETWEEN}{each}" for each in ("sojourn_mean", "goodput_bps")]
-    if not set(pair) <= set(record.replications.columns) or len(record.replications) < _LEAST:
+    if not set(pair) <= set(record.replications.columns):
         return None
-    delays, goodputs = (record.replications[each].to_numpy() for each in pair)
-    return ellipse(delays, goodputs) if goodputs.any() else None
+    rows = record.replications.select(pair).to_numpy()
+    delays, goodputs = rows[np.isfinite(rows).all(axis=1)].T
+    return ellipse(delays, goodputs) if len(delays) >= _LEAST and goodputs.any() else None
 
 
 def _trading(records: Sequence[NetworkRecord]) -> list[str]:
