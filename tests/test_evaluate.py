@@ -109,6 +109,29 @@ def test_what_is_finished_is_kept_after_ctrl_c(tmp_path, monkeypatch):
     assert evaluate(["codel"], tmp_path, **given).done == 6
 
 
+def test_a_damaged_folder_is_told_and_its_runs_are_made_again(tmp_path):
+    given = {"profile": BRIEF, "workers": 1, "sections": ["5.1.1"], "replications": 2}
+    out = tmp_path / "out"
+    whole = evaluate(["codel"], out, **given).frame()
+    about = out / "evaluation.json"
+    sound = about.read_bytes()
+    for content in (b"", sound[:100], b"[1, 2]", sound.replace(b'"seed": 1', b'"seed": 2')):
+        about.write_bytes(content)
+        with pytest.warns(UserWarning, match=r"evaluation\.json is damaged: .*writes it again"):
+            assert evaluate(["codel"], out, **given).frame().equals(whole)
+        assert about.read_bytes() == sound
+    for left in (0, 1000):
+        (part,) = (out / "runs").glob("*.parquet")
+        part.write_bytes(part.read_bytes()[:left])
+        with pytest.warns(UserWarning, match=f"{part.name} is damaged: .*makes its runs again"):
+            assert evaluate(["codel"], out, **given).frame().equals(whole)
+    about.unlink()
+    with pytest.raises(SluiceError, match="has other files"):
+        evaluate(["codel"], out, **given)
+    with pytest.raises(SluiceError, match="the folder of the evaluation has no name"):
+        evaluate(["codel"], "", **given)
+
+
 def test_an_evaluation_goes_on_whatever_its_profile_has(tmp_path):
     # numbers of flows are a tuple, and in the folder a list
     profile = replace(BRIEF, flows=(1, 2, 3))

@@ -147,7 +147,8 @@ def test_a_sweep_writes_anew_what_a_damaged_folder_says_of_itself(swept, copy, c
     (copy / "sweep.json").write_bytes(content)
     with pytest.raises(sg.SluiceError, match=r"\.parquet is of another sweep"):
         sweep(SCENARIO, {"seed": [1, 3]}, copy, workers=1)
-    assert sweep(SCENARIO, VARY, copy, workers=1).frame().equals(swept[0])
+    with pytest.warns(UserWarning, match=r"sweep\.json is damaged: .*writes it again"):
+        assert sweep(SCENARIO, VARY, copy, workers=1).frame().equals(swept[0])
     assert (copy / "sweep.json").read_bytes() == about
 
 

@@ -45,6 +45,7 @@ _SEAL = "seal"
 _OF = "of"
 _DAMAGED = ".damaged"
 _ANOTHER = "choose another folder with --out (in Python: out)"
+_NAME_IT = "give it one with --out (in Python: out)"
 
 
 class Folder:
@@ -70,6 +71,8 @@ class Folder:
         import fsspec  # type: ignore[import-untyped]  # takes a fifth of a second to import
 
         self.path = fspath(path)
+        if not self.path:
+            raise SluiceError(f"the folder of the {self.what} has no name: {_NAME_IT}")
         try:
             self.files, self.root = fsspec.url_to_fs(self.path)
         except (ValueError, ImportError) as error:
@@ -133,35 +136,39 @@ class Folder:
 
     def check(
         self, about: Mapping[str, Any], varied: Mapping[str, Sequence[Any]] | None = None
-    ) -> None:
+    ) -> str:
         """Refuse the folder of anything but this sweep, or of nothing yet; nothing is changed.
 
         Args:
             about: What this sweep is.
             varied: The values of what varies in it, for the message.
 
+        Returns:
+            Why the file that says what the folder is has to be written again; empty if it has not.
+
         Raises:
             SluiceError: If it has other files, or results of another sweep or version.
         """
         self._mark = _mark(about)
         if self._has_nothing():
-            return
+            return ""
         if self.read(self.about_name) is None:
             raise SluiceError(f"{self.path} has other files: {_ANOTHER}")
         try:
             known = self.about()
-        except DamagedError:
+        except DamagedError as error:
             # each part says, too, what it is of
             for part in self._parts():
                 with suppress(DamagedError, FileNotFoundError):
                     self._content(part)
-            return
+            return str(error)
         # the first difference is reported; the build is last: it differs with the world, too
         for name in ("format", "sluicegate", *(each for each in about if each != "build"), "build"):
             if known.get(name) != about[name]:
                 told = name in ("points", "values") and self._other_values(varied or {})
                 told = told or _difference(self.what, name, known, about)
                 raise SluiceError(f"{self.path} {told}; {_ANOTHER}")
+        return ""
 
     def _other_values(self, varied: Mapping[str, Sequence[Any]]) -> str:
         """What varies with other values in the results here, in words; empty if they do not say.
@@ -185,11 +192,14 @@ class Folder:
     def claim(self, about: Mapping[str, Any]) -> None:
         """Make it the folder of a sweep; it may already be that of the same one.
 
+        Where the file that says so is damaged, it is written again, with a warning.
+
         Raises:
             SluiceError: As `check`.
             OSError: If it cannot be written.
         """
-        self.check(about)
+        if damage := self.check(about):
+            warnings.warn(damage, stacklevel=2)
         text = json.dumps({**about, _SEAL: SLOT}, indent=1) + "\n"
         content = sealed(text.encode(), self.about_name)
         if self.read(self.about_name) != content:
