@@ -63,6 +63,20 @@ OVERLOAD = {
     "udp_ect1_mbit": "40",
 }
 
+RERUN = {
+    "scenario": "s1",
+    "run": "prague-dualpi2-5Mbit-20ms",
+    "length_s": "30",
+    "rate1_mbit": "4",
+    "rtt1_mean_ms": "24",
+    "rtt1_p50_ms": "24",
+    "rtt1_p95_ms": "26",
+    "rate2_mbit": "",
+    "rtt2_mean_ms": "",
+    "rtt2_p50_ms": "",
+    "rtt2_p95_ms": "",
+}
+
 
 @pytest.fixture
 def folder(tmp_path):
@@ -141,6 +155,28 @@ def test_a_load_has_its_codepoints(folder):
     assert case.scenario.disciplines[0].params == {"classic_share": 0.1}
 
 
+def test_the_re_run_has_prague_alone_and_after_cubic(folder):
+    both = {name.replace("1", "2"): value for name, value in RERUN.items() if "1" in name}
+    run = {"scenario": "s2", "run": "cubic-vs-prague-pie_100p_5ms_-80ms", "length_s": "60"}
+    unknown = {"scenario": "s2", "run": "cubic-vs-prague-red_400000_-80ms"}
+    path = folder(l4steam.RERUN, RERUN, RERUN | run | both, RERUN | unknown)
+    alone, versus = l4steam.rerun(path)
+    # theirs begin after 5 s; their windows are from 15 to 33 s, and from 43 to 63 s
+    assert (alone.scenario.warm_up_s, alone.scenario.duration_s) == (10, 28)
+    assert (versus.scenario.warm_up_s, versus.scenario.duration_s) == (38, 58)
+    (prague,) = alone.scenario.flows
+    assert (prague.tcp.congestion_control, prague.tcp.classic_fallback) == ("prague_2020", True)
+    assert [flows.start_s for flows in versus.scenario.flows] == [0, 10]
+    assert versus.scenario.queue.limit == 100
+    assert [len(case.figures) for case in (alone, versus)] == [4, 8]
+    found = network.simulate(replace(alone.scenario, replications=1))
+    rate, mean, p50, p95 = (each.of(found).value for each in alone.figures)
+    # a packet takes 2.4 ms, beside the 20 ms
+    assert 22.4 < p50 < p95 < 30
+    assert 22.4 < mean < p95
+    assert 0 < rate < 5
+
+
 def test_delays_that_were_not_kept_are_no_figures(folder):
     (case,) = l4steam.iccrg(folder(l4steam.ICCRG, ALONE))
     told = [each.quantity for each in case.figures]
@@ -183,7 +219,7 @@ def test_times_of_a_class_of_which_nothing_came_through_are_no_numbers_and_diffe
     loads = {"load": "UDP_ECT1", "load_each_mbit": "1200M", "prague_mbit": "0", "cubic_mbit": "0"}
     row = OVERLOAD | loads | {"qdelay_prague_mean_ms": "9"}
     (case,) = l4steam.overload(folder(l4steam.OVERLOAD, row))
-    (wait,) = (each for each in case.figures if each.quantity == "Prague, wait, ms")
+    (wait,) = (each for each in case.figures if each.quantity == "Prague, wait, mean, ms")
     scenario = replace(case.scenario, duration_s=9.0, replications=1)
     found = wait.of(network.simulate(scenario))
     assert math.isnan(found.value)

@@ -192,11 +192,17 @@ def goodput(label: str) -> Of:
     return lambda record: record[f"{label}.goodput_bps"].times(DATA_SHARE / 1e6)
 
 
-def round_trip(label: str, rtt_s: float) -> Of:
-    """Mean round-trip time of a class, ms: there is no queue on the way back."""
+def round_trip(label: str, rtt_s: float, which: str = "mean") -> Of:
+    """Round-trip time of a class, ms: there is no queue on the way back.
+
+    Args:
+        label: Of the class.
+        rtt_s: Without queues.
+        which: `mean`, or a quantile such as `p95`, of its packets.
+    """
 
     def of(record: NetworkRecord) -> Measure:
-        there = _ms(record, f"{label}.one_way_delay_mean")
+        there = _time(record, label, "one_way_delay", which)
         return replace(there, value=there.value + 1e3 * rtt_s / 2)
 
     return of
@@ -204,18 +210,22 @@ def round_trip(label: str, rtt_s: float) -> Of:
 
 def waiting(label: str, which: str) -> Of:
     """Time that packets of a class wait, ms; `which` is `mean`, or a quantile such as `p99`."""
+    return lambda record: _time(record, label, "sojourn", which)
+
+
+def _time(record: NetworkRecord, label: str, what: str, which: str) -> Measure:
     if which == "p95":
-        return lambda record: Measure(_quantile_ms(record, label, 0.95), None, "ms")
-    return lambda record: _ms(record, f"{label}.sojourn_{which}")
+        return Measure(_quantile_ms(record, label, what, 0.95), None, "ms")
+    return _ms(record, f"{label}.{what}_{which}")
 
 
-def _quantile_ms(record: NetworkRecord, label: str, level: float) -> float:
-    """A quantile of the waits of a class that is no measure, of all trials together, ms.
+def _quantile_ms(record: NetworkRecord, label: str, what: str, level: float) -> float:
+    """A quantile of times of a class that is no measure, of all trials together, ms.
 
     It is the end of the bin in which it lies; NaN if none of its packets came through.
     """
     found = record.class_distributions.filter(
-        (pl.col("class") == label) & (pl.col("distribution") == "sojourn")
+        (pl.col("class") == label) & (pl.col("distribution") == what)
     ).filter(pl.col("probability").cum_sum() >= level)
     if found.is_empty():
         return math.nan

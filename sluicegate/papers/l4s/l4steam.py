@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from sluicegate.papers.l4s.case import (
     PACKET_BYTES,
@@ -113,55 +114,88 @@ _RERUN: Mapping[str, tuple[Discipline, int]] = {
     "pie_100p_5ms_": (pie(ecn=True, target=0.005), 100),
     "codel1q": (codel(ecn=True), _LIMIT),
 }
+_ALONE = re.compile(r"prague-dualpi2-(\d+)Mbit-(\d+)ms")
 _VERSUS = re.compile(r"cubic-vs-prague-(\w+)-(\d+)ms")
 _RERUN_MBIT = 50.0
 _PRAGUE_AFTER_S, _WINDOW_S, _BEFORE_END_S = 10.0, 20.0, 2.0
+_ALONE_FROM_S = 10.0
 
 
 def rerun(folder: Path) -> Iterator[Case]:
-    """CUBIC, and Prague with its fallback 10 s later, for the last 20 s but two.
+    """Prague alone (s1), and CUBIC with Prague 10 s later (s2); Prague has its fallback.
 
     Raises:
         SluiceError: If the table is not what it should be.
     """
     for row in rows(folder, RERUN):
+        found = _ALONE.fullmatch(text(row, "run"))
+        if text(row, "scenario") == "s1" and found is not None:
+            yield _rerun_alone(row, float(found[1]), float(found[2]) / 1e3)
         found = _VERSUS.fullmatch(text(row, "run"))
-        if text(row, "scenario") != "s2" or found is None or found[1] not in _RERUN:
-            continue
-        discipline, limit = _RERUN[found[1]]
-        rtt_s, until_s = float(found[2]) / 1e3, number(row, "length_s") - _BEFORE_END_S
-        flows = [
-            tcp("cubic", "cubic", ecn=True, offload=False),
-            tcp(
-                "prague",
-                "prague_2020",
-                ecn=True,
-                offload=False,
-                fallback=True,
-                start_s=_PRAGUE_AFTER_S,
-            ),
-        ]
-        figures = [
-            figure(row, "CUBIC, Mbit/s", "rate1_mbit", goodput("cubic")),
-            figure(row, "CUBIC, round trip, ms", "rtt1_mean_ms", round_trip("cubic", rtt_s)),
-            figure(row, "Prague, Mbit/s", "rate2_mbit", goodput("prague")),
-            figure(row, "Prague, round trip, ms", "rtt2_mean_ms", round_trip("prague", rtt_s)),
-        ]
-        yield Case(
-            "re-run",
-            f"re-run: {found[1].strip('_')}, {found[2]} ms",
-            scenario(
-                flows,
-                discipline,
-                {"limit": limit},
-                mbit=_RERUN_MBIT,
-                rtts_s=[rtt_s],
-                duration_s=until_s,
-                warm_up_s=until_s - _WINDOW_S,
-                replications=_TRIALS,
-            ),
-            figures,
-        )
+        if text(row, "scenario") == "s2" and found is not None and found[1] in _RERUN:
+            yield _rerun_versus(row, found[1], float(found[2]) / 1e3)
+
+
+def _rerun_alone(row: Mapping[str, str], mbit: float, rtt_s: float) -> Case:
+    """Prague in DualPI2, from 10 s on."""
+    return Case(
+        "re-run",
+        f"re-run: Prague alone, {mbit:g} Mbit/s, {1e3 * rtt_s:g} ms",
+        scenario(
+            [_prague_of_rerun(0.0)],
+            dualpi2(),
+            {"limit": _RERUN["dualpi2"][1]},
+            mbit=mbit,
+            rtts_s=[rtt_s],
+            duration_s=number(row, "length_s") - _BEFORE_END_S,
+            warm_up_s=_ALONE_FROM_S,
+            replications=_TRIALS,
+        ),
+        _rerun_figures(row, "Prague", 1, rtt_s),
+    )
+
+
+def _rerun_versus(row: Mapping[str, str], qdisc: str, rtt_s: float) -> Case:
+    """CUBIC and Prague, for the last 20 s but two."""
+    discipline, limit = _RERUN[qdisc]
+    until_s = number(row, "length_s") - _BEFORE_END_S
+    return Case(
+        "re-run",
+        f"re-run: {qdisc.strip('_')}, {1e3 * rtt_s:g} ms",
+        scenario(
+            [tcp("cubic", "cubic", ecn=True, offload=False), _prague_of_rerun(_PRAGUE_AFTER_S)],
+            discipline,
+            {"limit": limit},
+            mbit=_RERUN_MBIT,
+            rtts_s=[rtt_s],
+            duration_s=until_s,
+            warm_up_s=until_s - _WINDOW_S,
+            replications=_TRIALS,
+        ),
+        [*_rerun_figures(row, "CUBIC", 1, rtt_s), *_rerun_figures(row, "Prague", 2, rtt_s)],
+    )
+
+
+def _prague_of_rerun(start_s: float) -> dict[str, Any]:
+    return tcp("prague", "prague_2020", ecn=True, offload=False, fallback=True, start_s=start_s)
+
+
+def _rerun_figures(row: Mapping[str, str], name: str, place: int, rtt_s: float) -> list[Figure]:
+    """Rate and round trips of a flow, which has this place in the columns' names."""
+    label = name.lower()
+    return [
+        figure(row, f"{name}, Mbit/s", f"rate{place}_mbit", goodput(label)),
+        *(
+            figure(
+                row,
+                f"{name}, round trip, {which}, ms",
+                f"rtt{place}_{which}_ms",
+                round_trip(label, rtt_s, which),
+            )
+            for which in ("mean", "p50", "p95")
+            if row.get(f"rtt{place}_{which}_ms")
+        ),
+    ]
 
 
 # the codepoints of a load
@@ -202,9 +236,15 @@ def overload(folder: Path) -> Iterator[Case]:
             figure(row, "CUBIC, Mbit/s", "cubic_mbit", goodput("cubic")),
             *(figure(row, f"{load}, Mbit/s", _COLUMNS[load], goodput(load)) for load in loads),
             *(
-                figure(row, f"{name}, wait, ms", f"qdelay_{label}_mean_ms", waiting(label, "mean"))
+                figure(
+                    row,
+                    f"{name}, wait, {which}, ms",
+                    f"qdelay_{label}_{which}_ms",
+                    waiting(label, which),
+                )
                 for name, label in (("Prague", "prague"), ("CUBIC", "cubic"))
-                if row.get(f"qdelay_{label}_mean_ms")
+                for which in ("mean", "p50", "p99")
+                if row.get(f"qdelay_{label}_{which}_ms")
             ),
         ]
         yield Case(
