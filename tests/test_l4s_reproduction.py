@@ -76,6 +76,15 @@ RERUN = {
     "rtt2_p50_ms": "",
     "rtt2_p95_ms": "",
 }
+SKYPE = {
+    "cc": "CUBIC",
+    "qdisc": "Codel",
+    "skype": "yes",
+    "t_start_s": "2",
+    "t_end_s": "120",
+    "state": "steady",
+    "goodput_mbit": "15",
+}
 
 
 @pytest.fixture
@@ -130,17 +139,8 @@ def test_bursts_and_calls_come_before_the_queue(folder):
         "goodput_mbit": "18",
         "goodput_kind": "mean of the run",
     }
-    call = {
-        "cc": "CUBIC",
-        "qdisc": "Codel",
-        "skype": "yes",
-        "t_start_s": "2",
-        "t_end_s": "120",
-        "state": "steady",
-        "goodput_mbit": "15",
-    }
     folder(l4s_bursts.BURSTY, bursty, bursty | {"cc": "BBR2"})
-    first, second = l4s_bursts.cases(folder(l4s_bursts.SKYPE, call))
+    first, second = l4s_bursts.cases(folder(l4s_bursts.SKYPE, SKYPE))
     assert first.scenario.disciplines[0].params == {"step": 0.005}
     assert first.scenario.links["client0 -> left"].wire.bursts.packets == 16
     tcp, skype = second.scenario.flows
@@ -260,3 +260,45 @@ def test_the_folder_is_needed_and_must_have_a_table(tmp_path):
         papers.reproduce("l4s", published=tmp_path)
     with pytest.raises(SluiceError, match="published has no meaning for lred"):
         papers.reproduce("lred", published=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("cases", "table", "row", "message"),
+    [
+        (l4steam.iccrg, l4steam.ICCRG, ALONE | {"cc": "BBR"}, "cc = 'BBR' must be one of Prague"),
+        (l4steam.iccrg, l4steam.ICCRG, ALONE | {"aqm": "red"}, "aqm = 'red' must be one of dual"),
+        (l4steam.iccrg, l4steam.ICCRG, ALONE | {"rate_mbit": "inf"}, "rate_mbit = 'inf' must be"),
+        (
+            l4steam.iccrg,
+            l4steam.ICCRG,
+            ALONE | {"extra_delay": "1s"},
+            "extra_delay = '1s' must be a number of ms",
+        ),
+        (
+            l4steam.overload,
+            l4steam.OVERLOAD,
+            OVERLOAD | {"load": "UDP TCP"},
+            "load = 'TCP' must be one of UDP, UDP_ECT0, UDP_ECT1",
+        ),
+        (
+            l4steam.overload,
+            l4steam.OVERLOAD,
+            OVERLOAD | {"load_each_mbit": "fast"},
+            "load_each_mbit = 'fast' must be a number of M",
+        ),
+        (l4s_tests.cases, l4s_tests.S6, S6 | {"scenario": "s9"}, "scenario = 's9' must be one of"),
+        (l4s_bursts.cases, l4s_bursts.SKYPE, SKYPE | {"cc": "BBR"}, "cc = 'BBR' must be one of"),
+        (l4s_bursts.cases, l4s_bursts.SKYPE, SKYPE | {"qdisc": "RED"}, "qdisc = 'RED' must be one"),
+    ],
+)
+def test_a_word_or_number_that_is_unknown_is_told(folder, cases, table, row, message):
+    with pytest.raises(SluiceError, match=message):
+        list(cases(folder(table, row)))
+
+
+def test_a_line_that_is_cut_off_is_told(folder):
+    path = folder(l4steam.OVERLOAD, OVERLOAD)
+    table = path / l4steam.OVERLOAD
+    table.write_text(table.read_text().partition(",UDP UDP_ECT1")[0] + "\n")
+    with pytest.raises(SluiceError, match="column load is missing; there are classic_protec"):
+        list(l4steam.overload(path))

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -26,6 +26,7 @@ _SPREAD_S = 0.1
 # within three spreads, or so much
 _SPREADS, _BAR = 3, 0.1
 
+T = TypeVar("T")
 Of = Callable[[NetworkRecord], Measure]
 
 
@@ -100,18 +101,32 @@ def figure(row: Mapping[str, str], quantity: str, column: str, of: Of, spread: s
     return Figure(quantity, number(row, column), number(row, spread) if spread else None, of)
 
 
-def number(row: Mapping[str, str], column: str) -> float:
-    """A number of a row.
+def number(row: Mapping[str, str], column: str, unit: str = "") -> float:
+    """A number of a row, which its unit may follow.
 
     Raises:
         SluiceError: If the column is missing or is no number.
     """
     try:
-        return float(row[column])
-    except KeyError:
-        raise SluiceError(f"column {column} is missing; there are {', '.join(row)}") from None
-    except (TypeError, ValueError):
-        raise SluiceError(f"{column} = {row[column]!r} must be a number") from None
+        found = float(text(row, column).removesuffix(unit))
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        of = f" of {unit}" if unit else ""
+        raise SluiceError(f"{column} = {row[column]!r} must be a number{of}")
+    return found
+
+
+def known(row: Mapping[str, str], column: str, words: Mapping[str, T]) -> T:
+    """What a word of a row stands for.
+
+    Raises:
+        SluiceError: If the column is missing, or if it is none of these words.
+    """
+    found = text(row, column)
+    if found not in words:
+        raise SluiceError(f"{column} = {found!r} must be one of {', '.join(words)}")
+    return words[found]
 
 
 def text(row: Mapping[str, str], column: str) -> str:
@@ -120,8 +135,9 @@ def text(row: Mapping[str, str], column: str) -> str:
     Raises:
         SluiceError: If the column is missing.
     """
-    if column not in row:
-        raise SluiceError(f"column {column} is missing; there are {', '.join(row)}")
+    # a line that is too short has None there, and one that is too long has more under None
+    if row.get(column) is None:
+        raise SluiceError(f"column {column} is missing; there are {', '.join(filter(None, row))}")
     return row[column]
 
 

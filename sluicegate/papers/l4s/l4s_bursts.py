@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from sluicegate.papers.l4s.case import Case, figure, goodput, number, rows, scenario, tcp, text
+from sluicegate.papers.l4s.case import (
+    Case,
+    figure,
+    goodput,
+    known,
+    number,
+    rows,
+    scenario,
+    tcp,
+    text,
+)
 from sluicegate.papers.l4s.disciplines import Discipline, codel, dualpi2, fq_codel
 
 BURSTY, SKYPE = "l4s-tests/bursty-link.csv", "l4s-tests/skype-goodput.csv"
@@ -50,7 +60,7 @@ def _bursty(row: Mapping[str, str]) -> Case:
     mbit, rtt_s = number(row, "rate_mbit"), number(row, "base_rtt_ms") / 1e3
     steady = text(row, "goodput_kind") == "steady state"
     name, step = text(row, "qdisc"), text(row, "step_thresh")
-    discipline = dualpi2(step=_STEPS_S[step]) if step in _STEPS_S else _QDISCS[name]
+    discipline = dualpi2(step=_STEPS_S[step]) if step in _STEPS_S else known(row, "qdisc", _QDISCS)
     return Case(
         "bursty link",
         f"bursty link: {text(row, 'cc')}, {name} ({step}), {mbit:g} Mbit/s, {1e3 * rtt_s:g} ms",
@@ -75,7 +85,7 @@ def _skype(row: Mapping[str, str]) -> Case:
     skype = {
         "kind": "datagrams",
         "label": "skype",
-        "rate_bps": 1e6 * _SKYPE_MBIT[control],
+        "rate_bps": 1e6 * known(row, "cc", _SKYPE_MBIT),
         "packet_bytes": _SKYPE_BYTES,
         "ecn": in_l,
         "ect1": in_l,
@@ -83,13 +93,20 @@ def _skype(row: Mapping[str, str]) -> Case:
         "sink": "server1",
         "spread_s": 0.1,
     }
-    own = tcp("own", _CONTROLS[control], ecn=True, offload=False, source="client0", sink="server0")
+    own = tcp(
+        "own",
+        known(row, "cc", _CONTROLS),
+        ecn=True,
+        offload=False,
+        source="client0",
+        sink="server0",
+    )
     return Case(
         "Skype",
         f"Skype: {control}, {text(row, 'qdisc')}, Skype {call}",
         scenario(
             [own] if call == "no" else [own, skype],
-            _QDISCS[text(row, "qdisc")],
+            known(row, "qdisc", _QDISCS),
             {"limit": _LIMIT},
             mbit=_SKYPE_LINK_MBIT,
             rtts_s=[_SKYPE_RTT_S, _SKYPE_RTT_S],

@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from sluicegate.papers.l4s.case import Case, figure, goodput, number, rows, scenario, tcp, text
+from sluicegate.papers.l4s.case import (
+    Case,
+    figure,
+    goodput,
+    known,
+    number,
+    rows,
+    scenario,
+    tcp,
+    text,
+)
 from sluicegate.papers.l4s.disciplines import (
     DROP_TAIL,
     Discipline,
@@ -51,7 +61,7 @@ def cases(folder: Path) -> Iterator[Case]:
 
 
 def _case(row: Mapping[str, str], discipline: Discipline, limit: int) -> Case:
-    until_s, window_s = _LENGTHS_S[text(row, "scenario")]
+    until_s, window_s = known(row, "scenario", _LENGTHS_S)
     rtts_s = [number(row, f"rtt{place}_ms") / 1e3 for place in (1, 2)]
     controls = [text(row, f"cc{place}") for place in (1, 2)]
     # only the second flow of S6 may be without

@@ -16,6 +16,7 @@ from sluicegate.papers.l4s.case import (
     Figure,
     figure,
     goodput,
+    known,
     number,
     round_trip,
     rows,
@@ -30,6 +31,7 @@ ICCRG, RERUN, OVERLOAD = (f"l4steam/{name}.csv" for name in ("iccrg109", "ect1-r
 _TRIALS = 3
 _LIMIT = 10_240
 _CONTROLS = {"Prague": "prague", "Cubic": "cubic", "DCTCP": "dctcp"}
+_AQMS = {"dualpi2": dualpi2(), "fq_codel_tst": codel(ecn=True)}
 
 
 def iccrg(folder: Path) -> Iterator[Case]:
@@ -49,19 +51,12 @@ def _iccrg_run(run: Sequence[Mapping[str, str]]) -> Case:
     """The case of a run: a row for each flow."""
     link = run[0]
     mbit, base_ms = number(link, "rate_mbit"), number(link, "base_delay_ms")
-    rtts_s = [
-        (
-            base_ms
-            + number({"extra_delay": text(row, "extra_delay").removesuffix("ms")}, "extra_delay")
-        )
-        / 1e3
-        for row in run
-    ]
+    rtts_s = [(base_ms + number(row, "extra_delay", "ms")) / 1e3 for row in run]
     flows, figures, names = [], [], []
     for place, (row, rtt_s) in enumerate(zip(run, rtts_s, strict=True)):
         # such as Prague0d5: what follows is the round trip
         name = text(row, "cc").rstrip("0123456789d")
-        control, label = _CONTROLS[name], f"flow{place}"
+        control, label = known({"cc": name}, "cc", _CONTROLS), f"flow{place}"
         flows.append(
             tcp(
                 label,
@@ -89,7 +84,7 @@ def _iccrg_run(run: Sequence[Mapping[str, str]]) -> Case:
         f"IETF 109: {text(link, 'aqm')}, {mbit:g} Mbit/s, {', '.join(names)}",
         scenario(
             flows,
-            dualpi2() if text(link, "aqm") == "dualpi2" else codel(ecn=True),
+            known(link, "aqm", _AQMS),
             {"limit": _LIMIT},
             mbit=mbit,
             rtts_s=rtts_s,
@@ -212,7 +207,8 @@ def overload(folder: Path) -> Iterator[Case]:
     """
     for row in rows(folder, OVERLOAD):
         loads = text(row, "load").split()
-        each_mbit = float(text(row, "load_each_mbit").removesuffix("M"))
+        codepoints = [known({"load": load}, "load", _CODEPOINTS) for load in loads]
+        each_mbit = number(row, "load_each_mbit", "M")
         # 0 % has no weight at all in the qdisc; the least share that we have is as small
         share = max(number(row, "classic_protection_pct") / 100, 0.001)
         flows = [
@@ -224,11 +220,11 @@ def overload(folder: Path) -> Iterator[Case]:
                     "label": load,
                     "rate_bps": each_mbit * 1e6,
                     "packet_bytes": PACKET_BYTES,
-                    "ecn": _CODEPOINTS[load][0],
-                    "ect1": _CODEPOINTS[load][1],
+                    "ecn": ecn,
+                    "ect1": ect1,
                     "spread_s": 0.001,
                 }
-                for load in loads
+                for load, (ecn, ect1) in zip(loads, codepoints, strict=True)
             ),
         ]
         figures: list[Figure] = [
