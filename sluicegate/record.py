@@ -205,7 +205,8 @@ class Record:
 
         Raises:
             OSError: If the file cannot be read.
-            SluiceError: If it is damaged, or of another run.
+            SluiceError: If it is damaged, of another run, or of a version or a world whose records
+                have other parts.
         """
         content = path.read_bytes()
         try:
@@ -223,7 +224,15 @@ class Record:
                 for name in archive.namelist()
                 if name != _SUMMARY
             }
-        return cls(**cls._fields(summary, frames))
+        try:
+            return cls(**cls._fields(summary, frames))
+        except (KeyError, TypeError) as error:
+            # a part is missing, or is one that there is no field for
+            written = summary.get("run", {}).get("version", "unknown")
+            raise SluiceError(
+                f"{path} is no {cls.__name__} of this version of Sluicegate ({error}): it is of "
+                f"world = {summary.get('world', 'unknown')}, version {written}"
+            ) from None
 
     @classmethod
     def _fields(cls, summary: dict[str, Any], frames: Frames) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sluicegate.errors import SluiceError
 from sluicegate.worlds.real.outcome import BandSeries, PortSeries, Tally, Times, nearest
 
 DIRECTIONS = ("forward", "reverse")
@@ -126,6 +127,9 @@ class Lines:
         text: The lines of all links.
         link: Which link.
         varies: Whether its rate varies.
+
+    Raises:
+        SluiceError: If the lines do not tell of the same bands throughout.
     """
 
     def __init__(self, text: str, link: str, *, varies: bool = False) -> None:
@@ -146,9 +150,15 @@ class Lines:
             levels.append([found[name] for name in _LEVELS])
             interval = found["interval"]
             self._all.add(found, interval)
-            bands = found.get("bands") or []
+            bands, in_interval = found.get("bands") or [], interval.get("bands") or []
             self._bands = self._bands or [_Counted() for _ in bands]
-            for band, *told in zip(self._bands, bands, interval.get("bands", []), strict=True):
+            if not len(self._bands) == len(bands) == len(in_interval):
+                raise SluiceError(
+                    f"sluiced told of {len(bands)} lanes, tins or classes of {link}, and what "
+                    f"happened in {len(in_interval)}, where there were {len(self._bands)}: its "
+                    "discipline has changed, or it is of another version"
+                )
+            for band, *told in zip(self._bands, bands, in_interval, strict=True):
                 band.add(*told)
             self.last = found
         columns = np.array(of_link, dtype=np.int64).reshape(-1, 2 + len(_OF_WIRE)).T

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sluicegate.errors import SluiceError
 from sluicegate.worlds.kernel.shaper import HANDLE
 
 # in which order cake tells its tins, of three or four (sch_cake.c: bulk_order)
@@ -42,17 +43,22 @@ def told_of(
         discipline: That of the discipline at one of them.
         bands: How many there are.
         looks: How many looks count.
+
+    Raises:
+        SluiceError: If cake tells of other tins than there should be.
     """
     if "tins" in discipline:
         order = _BULK_FIRST if bands <= _MOST_BULK_FIRST else range(bands)
-        tins = [_with(sample, "tins")["tins"] for sample in samples[:looks]]
+        tins = [_tins(sample) for sample in samples[:looks]]
+        if wrong := {len(each) for each in tins} - {bands}:
+            raise SluiceError(f"tc told of {wrong.pop()} tins of cake, where there must be {bands}")
         return [Told(_dropped([each[order[place]] for each in tins])) for place in range(bands)]
     parents = [f"{HANDLE}{band + 1:x}" for band in range(bands)]
     children = [
         {each.get("parent"): each for each in sample if each.get("parent") in parents}
         for sample in samples[:looks]
     ]
-    if len(children[0]) != bands:
+    if not children or any(len(each) != bands for each in children):
         return []
     return [
         Told(
@@ -63,9 +69,9 @@ def told_of(
     ]
 
 
-def _with(sample: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, Any]:
-    """The qdisc that tells something."""
-    return next(each for each in sample if name in each)
+def _tins(sample: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """The tins of a look at all qdiscs; none if cake was not told of."""
+    return next((each["tins"] for each in sample if "tins" in each), [])
 
 
 def _dropped(looks: Sequence[Mapping[str, Any]]) -> NDArray[np.int64]:
