@@ -17,6 +17,7 @@ from sluicegate.testbed.outcome import Seen
 from sluicegate.testbed.packets import PACKET
 from sluicegate.worlds.kernel.measure import _known
 from sluicegate.worlds.kernel.seen import LinkSeen
+from sluicegate.worlds.network.band_figure import band_rows
 from sluicegate.worlds.real.outcome import Tally
 
 _MS = 10**6
@@ -108,6 +109,15 @@ def test_what_linux_tells_of_classes_and_tins_is_taken() -> None:
     told = [_look(0, 0, tins=none), _look(1, 1, tins=tins), _look(1, 1, tins=tins)]
     link = LinkSeen(_seen(*told), marks_behind=False, band_of=_BAND_OF, bands=3)
     assert [each.verdicts[1] for each in link.bands(0, 40 * _MS, 1e6)] == [7, 1, 3]
+    # a look that tells of one tin, or not of cake at all
+    for odd in ({"tins": none[:1]}, {}):
+        told[1] = _look(1, 1, **odd)
+        with pytest.raises(SluiceError, match=f"told of {len(odd)} tins of cake, where there mus"):
+            LinkSeen(_seen(*told), marks_behind=False, band_of=_BAND_OF, bands=3)
+    # classes that one look does not tell of are counted from the packets
+    told = [_look(0, 0, *classes(0, 0, 0)), _look(1, 1), _look(1, 1, *classes(3, 6, 2))]
+    link = LinkSeen(_seen(*told), marks_behind=False, band_of=_BAND_OF, bands=2)
+    assert [each.verdicts[1] for each in link.bands(0, 40 * _MS, 1e6)] == [0, 1]
 
 
 def _scenario(*disciplines: dict[str, Any], **changes: Any) -> NetworkScenario:
@@ -178,6 +188,10 @@ def test_a_record_says_what_is_not_known_of_a_band() -> None:
     for name in ("queue_mean", "mark_ratio", "early_loss_ratio"):
         with pytest.raises(SluiceError, match=f"class 2.{name} is unknown: "):
             record[f"class 2.{name}"]
+    # in the table of the report, too: nothing is not what is unknown
+    _, (first, second) = band_rows([record])
+    assert [cell == "unknown" for cell in second] == [name in (2, 6) for name in range(8)]
+    assert "unknown" not in first
 
 
 @needs_qdiscs

@@ -25,10 +25,10 @@ _COLUMNS = (
 )
 
 
-def shown(records: Sequence[NetworkRecord]) -> list[tuple[str, PortRecord]]:
+def shown(records: Sequence[NetworkRecord]) -> list[tuple[NetworkRecord, PortRecord]]:
     """The disciplines whose main port has bands, each with this port."""
-    found = [(record.discipline, record.ports[record.main_place]) for record in records]
-    return [(name, port) for name, port in found if port.bands]
+    found = [(record, record.ports[record.main_place]) for record in records]
+    return [(record, port) for record, port in found if port.bands]
 
 
 def bands_figure(records: Sequence[NetworkRecord]) -> Figure | None:
@@ -41,10 +41,10 @@ def bands_figure(records: Sequence[NetworkRecord]) -> Figure | None:
         return None
     figure = Figure(figsize=(WIDTH, 0.5 + _ROW * len(found)), layout="constrained")
     rows = figure.subplots(len(found), 2, squeeze=False, width_ratios=(3, 2))
-    for axes, (name, port) in zip(rows, found, strict=True):
+    for axes, (record, port) in zip(rows, found, strict=True):
         _in_time(axes[0], port)
         _exceeded(axes[1], port)
-        axes[0].set_title(label(name), loc="left", fontsize=10)
+        axes[0].set_title(label(record.discipline), loc="left", fontsize=10)
         axes[1].legend(frameon=False, fontsize=9)
         for ax in axes:
             ax.spines[["top", "right"]].set_visible(False)
@@ -116,11 +116,12 @@ def band_rows(records: Sequence[NetworkRecord]) -> tuple[list[str], list[list[st
     """Header and rows of a table: discipline after discipline, each with its bands."""
     found = shown(records)
     rows, header = [], list[str]()
-    for discipline, port in found:
+    for record, port in found:
         for band in port.bands:
             columns = [Column(f"{band}{BETWEEN}{name}", "s") for name in _COLUMNS]
             header = header or [each.header.replace(f", {band}", "", 1) for each in columns]
-            rows.append([discipline, band, *(each.text(port.measures) for each in columns)])
+            # the measures of a record are those of its main port
+            rows.append([record.discipline, band, *(each.of(record) for each in columns)])
     return ["discipline", "part", *header], rows
 
 
