@@ -87,3 +87,49 @@ def test_bad_words(scenario, capsys):
     assert main(["sweep", scenario, "--shard", "1of2"]) == 2
     assert main(["results", "sluice-sweep", "--sql", "SELECT 1", "--where", "seed=1"]) == 2
     assert capsys.readouterr().err.count("error: ") == 3
+
+
+VOICE = """
+duration_s = 0.5
+warm_up_s = 0.1
+replications = 1
+topology = { kind = "dumbbell", rate_bps = "1M", client_delays_s = ["5ms"] }
+flows = [
+  { kind = "datagrams", label = "voice", dscp = 46, rate_bps = "80k", packet_bytes = 200 },
+  { kind = "tcp", label = "rest" },
+]
+queue = { limit = 100, victim = "front", ecn = true }
+"""
+TINS = 'disciplines = [{ aqm = "cake", params = { diffserv = "besteffort" } }]\n'
+CLASSES = """
+[[disciplines]]
+aqm = "drop_tail"
+scheduler = { kind = "prio" }
+classes = [{ dscp = [46] }, {}]
+[sweep.vary]
+"disciplines.0.classes" = [[{ dscp = [46] }, {}], [{ dscp = [46] }, { dscp = [10] }, {}]]
+"""
+WORDS = TINS + '[sweep.vary]\n"cake.diffserv" = ["besteffort", "diffserv3"]'
+
+
+@pytest.mark.parametrize(
+    ("more", "band", "others"),
+    [
+        (WORDS, "tin voice", "tin best effort, tin bulk, tin voice"),
+        (CLASSES, "class 3", "class 1, class 2, class 3"),
+    ],
+    ids=["words", "lists"],
+)
+def test_measures_of_bands_that_only_some_points_have(
+    tmp_path, monkeypatch, capsys, more, band, others
+):
+    monkeypatch.chdir(tmp_path)
+    Path("bands.toml").write_text(VOICE + more)
+    words = ["sweep", "bands.toml", "--no-report", "--workers", "1", "--measures"]
+    assert main([*words, f"{band}.sojourn_mean", "--out", "one"]) == 0
+    assert band in capsys.readouterr().out
+    without, having = sg.Sweep("one").frame().sort("run")[f"{band}.sojourn_mean"]
+    assert without is None
+    assert 0 <= having < 0.5
+    assert main([*words, "class 7.sojourn_mean", "--out", "none"]) == 2
+    assert f"there are voice, rest, {others}" in capsys.readouterr().err

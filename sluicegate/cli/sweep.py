@@ -17,6 +17,7 @@ from sluicegate.errors import UsageError
 from sluicegate.extras import require
 from sluicegate.sweeps import sweep as run
 from sluicegate.sweeps.design import Method
+from sluicegate.sweeps.plan import Plan
 
 _FIELDS: dict[str, tuple[type, ...]] = {"method": (str,), "points": (int,), "vary": (dict,)}
 
@@ -121,20 +122,26 @@ def sweep(
     table = options.table(scenario, "sweep", _FIELDS)
     given = dict(_variable(text) for text in vary or [])
     conditions = options.conditions(where)
-    columns = options.measures(measures, chosen.parts())
     varied = given or table.get("vary", {})
+    worlds = options.worlds(world, chosen, settings)
+    method = method or table.get("method", "grid")
+    points = points if points is not None else table.get("points")
+    # those of all points: what varies may give a discipline other bands
+    bands = Plan.of(chosen, worlds, varied, method, points).bands()
+    parts = [*chosen.classes(), *bands]
+    columns = options.measures(measures, parts)
     picture = Picture(figure, y, x, colour, width, xlabel, ylabel, xscale, yscale)
     # before hours of runs, not after
     paths = [path.strip() for name in varied for path in name.split(",")]
-    picture.check(paths, chosen.parts())
+    picture.check(paths, parts)
     with progress(1) as watch:
         found = run(
             chosen,
             varied,
             out,
-            method=method or table.get("method", "grid"),
-            points=points if points is not None else table.get("points"),
-            world=options.worlds(world, chosen, settings),
+            method=method,
+            points=points,
+            world=worlds,
             workers=workers,
             dask=dask,
             shard=options.shard(shard),

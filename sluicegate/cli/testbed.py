@@ -60,7 +60,7 @@ def testbed(
         aqm=aqms, slots=None, replications=replications, seed=seed, duration=duration
     )
     chosen = options.scenario(scenario, changed)
-    shown = options.measures(measures, chosen.classes())
+    shown = options.measures(measures, chosen.parts())
     if not isinstance(chosen, NetworkScenario):
         raise SluiceError(f"{scenario}: the gate takes scenarios with a [topology]")
     if (count := len(chosen.disciplines)) > 1:

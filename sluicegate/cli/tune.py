@@ -126,7 +126,7 @@ def tune(
         aqm=aqm or [], slots=slots, replications=None, seed=seed, duration=duration
     )
     chosen = options.scenario(scenario, changed)
-    columns = options.measures(measures, chosen.classes())
+    columns = options.measures(measures, chosen.parts())
     given = {
         "vary": dict(map(_range, vary)) if vary else None,
         "score": score,

@@ -268,20 +268,25 @@ class Plan:
         for path in self.paths:
             kinds[path] = _kind([_cell(point[path]) for point in self.points])
         kinds |= {"identity": pl.String, "time_unit": pl.String}
-        kinds |= measure_columns(self.scenario.classes(), self._bands())
+        kinds |= measure_columns(self.scenario.classes(), self.bands())
         return kinds | {"notes": pl.String}
 
-    def _bands(self) -> list[str]:
-        """The bands of all disciplines at all points: some depend on a word, as CAKE's tins do."""
+    def bands(self) -> list[str]:
+        """The bands of all disciplines at all points.
+
+        They depend on words, as CAKE's tins do, and on lists, as classes of service.
+        """
         first: dict[tuple[str, ...], int] = {}
         for number, point in enumerate(self.points):
-            words = tuple(value for value in point.values() if isinstance(value, str))
-            first.setdefault(words, number)
+            others = (value for value in point.values() if not isinstance(value, int | float))
+            first.setdefault(tuple(map(_cell, others)), number)
         found = self.scenario.bands()
         for number in first.values():
             for place, base in enumerate(self.bases):
                 run = (number * len(self.bases) + place) * len(self.worlds)
-                found += base.replace(self._changes(run, self._inside(place))).bands()
+                # `check` tells what is refused
+                with suppress(SluiceError):
+                    found += base.replace(self._changes(run, self._inside(place))).bands()
         return list(dict.fromkeys(found))
 
     def varied(self) -> dict[str, list[Any]]:
