@@ -239,6 +239,21 @@ def test_the_gate_does_what_it_can_and_says_what_it_leaves_out(tmp_path):
         evaluate(["drop_tail"], tmp_path / "none", sections=["10.2"], **given)
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(bool(missing(needs())), reason="no gate here")
+def test_pages_of_the_web_run_in_the_gate(tmp_path, monkeypatch):
+    pages = case_named("7-2-i")
+    monkeypatch.setattr("sluicegate.evaluate.suite.Suite.chosen", lambda *_: [pages])
+    profile = replace(BRIEF, replications=2)
+    found = evaluate(["drop_tail"], tmp_path, profile=profile, world="gate")
+    assert found.was_run("7.2")
+    times_s = found.values(pages, "drop_tail", "web.page_mean")
+    assert len(times_s) == 2
+    # 50 objects over six connections are nine round trips, one after the other
+    assert (times_s > 9 * profile.rtt_s).all()
+    assert (times_s < profile.duration_s).all()
+
+
 def test_the_guide_names_every_profile_and_the_help_every_world(root, capsys):
     from sluicegate.cli import main
 
