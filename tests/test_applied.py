@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from gate_run import HELD_UP_S, undisturbed
 
 import sluicegate as sg
 from sluicegate.errors import SluiceError
@@ -205,11 +206,7 @@ def test_calls_adapt_to_the_link_as_in_the_network_world(ipv6):
         disciplines=[{"aqm": "step", "ecn": True}],
     )
     ours = sg.network.simulate(given)
-    for _ in range(3):
-        found = measure(given, given.disciplines[0], ipv6=ipv6)
-        if found.lateness["max_s"].max() < 0.05:
-            break
-    stalled = found.lateness["max_s"].max()
+    found = undisturbed(lambda: measure(given, given.disciplines[0], ipv6=ipv6))
     # two calls of 30 frames a second
     (frames,) = found.lateness.filter(of="call")["count"]
     assert frames == pytest.approx(2 * 30 * 8, abs=5)
@@ -218,14 +215,15 @@ def test_calls_adapt_to_the_link_as_in_the_network_world(ipv6):
     # the call would send 2 Mbit/s, and the link carries half of it: marks and feedback come through
     assert found["call.quality"].value < 1.1e6
     for name in ("call.quality", "back.quality"):
-        assert found[name].value == pytest.approx(ours[name].value, rel=0.2 + stalled), name
+        assert found[name].value == pytest.approx(ours[name].value, rel=0.2), name
     for name in ("call.frame_p50", "back.frame_p50"):
         least_s = 0.05
-        assert least_s < found[name].value < ours[name].value + 0.03 + stalled, name
-    assert found["back.stall_ratio"].value <= stalled
+        assert least_s < found[name].value < ours[name].value + 0.03, name
+    # of 5 s that count
+    assert found["back.stall_ratio"].value <= HELD_UP_S / 5
     assert found["mark_ratio"].value > 0
     for one, other in zip(found.flows["packets"], ours.flows["packets"], strict=True):
-        assert one == pytest.approx(other, rel=0.2 + stalled)
+        assert one == pytest.approx(other, rel=0.2)
 
 
 @pytest.mark.slow
@@ -237,24 +235,19 @@ def test_pages_segments_and_limited_rates_are_those_of_the_network_world():
     early = {**LIMITED, "label": "early", "packets": 3, "route": "forward"}
     given = scenario(WEB | {"tcp": at_once}, VIDEO | {"tcp": at_once}, LIMITED, early)
     ours = sg.network.simulate(given)
-    # a run that the machine held up for 50 ms is made again
-    for _ in range(3):
-        found = measure(given, given.disciplines[0])
-        if found.lateness["max_s"].max() < 0.05:
-            break
-    stalled = found.lateness["max_s"].max()
+    found = undisturbed(lambda: measure(given, given.disciplines[0]))
     for name in ("web.page_mean", "web.completion_mean", "web.completion_p50"):
         value = found[name].value
-        assert value == pytest.approx(ours[name].value, rel=0.1 + stalled), name
+        assert value == pytest.approx(ours[name].value, rel=0.1), name
         # a page of 8 objects over 2 connections takes four round trips at least
         assert value > (0.4 if "page" in name else 0.1)
     assert found["video.quality"].value == pytest.approx(ours["video.quality"].value, rel=0.15)
     assert found["video.stall_ratio"].value == ours["video.stall_ratio"].value == 0
     objects = found["web.finished"].value
-    assert objects == pytest.approx(ours["web.finished"].value, rel=0.1 + stalled)
-    # 1 Mbit/s in packets of 1500 bytes for 5 s
+    assert objects == pytest.approx(ours["web.finished"].value, rel=0.1)
+    # 1 Mbit/s in packets of 1500 bytes for 5 s; four of them in 50 ms
     limited = found.flows.filter(group=2)["packets"].item()
-    assert limited == pytest.approx(417, abs=5 + 100 * stalled)
+    assert limited == pytest.approx(417, abs=9)
     for record in (found, ours):
         assert record.flows.filter(group=3)["packets"].item() == 3
     (machine,) = found.run["machine"]

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from gate_run import HELD_UP_S, longest_stall_s, undisturbed
 
 import sluicegate as sg
 from sluicegate import _engine
@@ -60,14 +61,11 @@ FLOOD = {"kind": "datagrams", "rate_bps": 8e6, "packet_bytes": 500}
 def test_prediction_and_measurement_stand_side_by_side(tmp_path):
     given = scenario(TCP, POISSON, windows=True)
     told = []
-    # a run that the machine held up for 50 ms is made again
-    for _ in range(3):
-        compared = sg.compare(
-            given, world=["network", "gate"], watch=lambda *news: told.append(news)
-        )
-        predicted, measured = compared.records
-        if measured.lateness["max_s"].max() < 0.05:
-            break
+    compared = undisturbed(
+        lambda: sg.compare(given, world=["network", "gate"], watch=lambda *news: told.append(news)),
+        lambda compared: longest_stall_s(compared.records[1]),
+    )
+    predicted, measured = compared.records
     assert (predicted.world, measured.world) == ("network", "gate")
     # a gate does not count TCP's packets and datagrams apart, nor by class, and says so of these
     apart = ("tcp_", "datagram_loss", "datagram_delay")
@@ -125,21 +123,21 @@ def test_prediction_and_measurement_stand_side_by_side(tmp_path):
 
 @needs_gate
 def test_a_flooded_link_sends_what_it_can_and_loses_the_rest():
-    record = measure(given := scenario(FLOOD), given.disciplines[0])
-    # a busy machine stalls the sender or the router: of 3 s, a few stalls as long as the longest
-    stalled = record.lateness["max_s"].max()
-    assert record["throughput"].value == pytest.approx(1000, rel=0.01 + stalled)
-    assert record["datagram_goodput"].value == pytest.approx(1000, rel=0.01 + stalled)
-    assert record["loss_ratio"].value == pytest.approx(0.5, abs=0.02 + stalled)
+    given = scenario(FLOOD)
+    record = undisturbed(lambda: measure(given, given.disciplines[0]))
+    # beside 1 %, one stall of 50 ms in 3 s
+    assert record["throughput"].value == pytest.approx(1000, rel=0.027)
+    assert record["datagram_goodput"].value == pytest.approx(1000, rel=0.027)
+    assert record["loss_ratio"].value == pytest.approx(0.5, abs=0.028)
     assert record["overflow_loss_ratio"].value == record["loss_ratio"].value
     # full but for the moments in which a place is free
-    assert 48 - 50 * stalled < record["queue_mean"].value <= 50
-    assert record["sojourn_mean"].value == pytest.approx(0.05, rel=0.03 + stalled)
+    assert 47 < record["queue_mean"].value <= 50
+    assert record["sojourn_mean"].value == pytest.approx(0.05, rel=0.047)
     assert record["sojourn_p50"].value == pytest.approx(0.05, rel=0.03)
     assert record.queue_distribution.sum() == pytest.approx(1)
     assert record.delay_distribution.sum() == pytest.approx(1)
     sent = record.flows["packets"][0] + record.ports[0].rows("losses").max()
-    assert sent == pytest.approx(8000, rel=0.02 + stalled)
+    assert sent == pytest.approx(8000, rel=0.033)
 
 
 @needs_gate
@@ -151,12 +149,16 @@ def test_lanes_are_counted_as_in_the_network_world():
     ]
     given = scenario(*flows, queue={"limit": 50, "ecn": True})
     given = given.replace(disciplines=[{"aqm": "dualpi2"}, {"aqm": "codel"}])
-    compared = sg.compare(given, world=["network", "gate"])
+    compared = undisturbed(
+        lambda: sg.compare(given, world=["network", "gate"]),
+        lambda compared: max(
+            longest_stall_s(each) for each in compared.records if each.world == "gate"
+        ),
+    )
     predicted, without, measured, also_without = sorted(
         compared.records,
         key=lambda record: (record.world != "network", record.discipline != "dualpi2"),
     )
-    stalled = measured.lateness["max_s"].max()
     assert measured.ports[0].bands == predicted.ports[0].bands == ["lane C", "lane L"]
     assert without.ports[0].bands == also_without.ports[0].bands == []
     of_lanes = [name for name in predicted.measures if name.startswith("lane ")]
@@ -166,7 +168,7 @@ def test_lanes_are_counted_as_in_the_network_world():
     for lane in ("lane C", "lane L"):
         for name in ("throughput_bps", "sojourn_mean"):
             here, there = (each[f"{lane}.{name}"].value for each in (measured, predicted))
-            assert here == pytest.approx(there, rel=0.2 + 4 * stalled, abs=0.0005), (lane, name)
+            assert here == pytest.approx(there, rel=0.2, abs=0.0005), (lane, name)
     sums = [
         sum(measured[f"{lane}.{name}"].value for lane in ("lane C", "lane L"))
         for name in ("queue_mean", "throughput_bps")
@@ -204,23 +206,22 @@ def test_a_rate_that_varies_is_that_of_the_run_and_not_of_the_daemon():
     sent = {**POISSON, "rate_bps": 2e6, "gaps": "constant"}
     given = scenario(sent, duration_s=4, warm_up_s=0, links={"left -> right": {"rate": rate}})
     given = given.replace(queue={"limit": 1000})
-    record = measure(given, given.disciplines[0])
+    record = undisturbed(lambda: measure(given, given.disciplines[0]))
     (port,) = record.ports
-    stalled = record.lateness["max_s"].max()
     mbits = 8e-6 * port.rows("sent_bytes")[0].astype(float)
 
     def between(since_s, until_s):
         return np.diff(np.interp([since_s, until_s], port.times_s, mbits)).item()
 
-    assert between(0.0, 0.9) == pytest.approx(1.8, rel=0.03 + stalled)
-    assert between(1.1, 1.9) == pytest.approx(0.8, rel=0.03 + stalled)
+    assert between(0.0, 0.9) == pytest.approx(1.8, rel=0.06)
+    assert between(1.1, 1.9) == pytest.approx(0.8, rel=0.06)
     assert between(2.1, 2.4) == pytest.approx(0)
     # what waited then, 2 Mbit, goes with what comes
-    assert between(2.4, 3.1) == pytest.approx(3.2, rel=0.05 + stalled)
+    assert between(2.4, 3.1) == pytest.approx(3.2, rel=0.08)
     # of 4 s it sent half, all, 1/3 and a quarter; a packet stood in transmission for 0.5 s
     ours = sg.network.simulate(given)["utilization"].value
     assert ours == pytest.approx(0.656, abs=0.001)
-    assert record["utilization"].value == pytest.approx(ours, abs=0.03 + stalled)
+    assert record["utilization"].value == pytest.approx(ours, abs=0.043)
     assert set(port.rows("rate_bps")[0].tolist()) == {4e6, 1e6, 1, 8e6}
 
 
@@ -242,15 +243,12 @@ def test_a_trace_and_wires_are_those_of_the_run(tmp_path):
     }
     both = [sent, {**sent, "route": "reverse"}]
     given = scenario(*both, duration_s=4, warm_up_s=0, links=links, queue={"limit": 1000})
-    found, ours = measure(given, given.disciplines[0]), sg.network.simulate(given)
-    # the longest stall, and all of them
-    stalled, late = found.lateness["max_s"].max(), found.lateness["max_s"].sum()
+    found = undisturbed(lambda: measure(given, given.disciplines[0]))
+    ours = sg.network.simulate(given)
     series = [each.ports[0].rows("sent_bytes")[0].astype(float) / 1500 for each in (found, ours)]
     # in the first second nothing waits, in the second all, in the third what waited goes, too
-    assert np.abs(series[0] - series[1]).max() < 3 + 500 * stalled
-    assert found["utilization"].value == pytest.approx(
-        ours["utilization"].value, abs=0.02 + late / given.duration_s
-    )
+    assert np.abs(series[0] - series[1]).max() < 3 + 500 * HELD_UP_S
+    assert found["utilization"].value == pytest.approx(ours["utilization"].value, abs=0.033)
     wires = [{name: m.value for name, m in each.measures.items()} for each in found.wires]
     # of about 1000 packets; all of the second wire arrive, and overtake each other
     assert wires[0]["wire_loss_ratio"] == pytest.approx(0.2, abs=4.42 * 0.0127)
@@ -304,7 +302,13 @@ def test_real_senders_send_what_was_drawn(kind, gateway):
     job = plan(given, discipline, 0, daemon(given, discipline, 0, False), None, False).job
     # twice as long as what was drawn: a busy machine sends the last of it late
     hosts = [replace(host, duration_ns=2 * host.duration_ns) for host in job.hosts]
-    outcome = run_job(replace(job, hosts=tuple(hosts)))
+    job = replace(job, hosts=tuple(hosts))
+
+    def held_up_s(outcome):
+        late_ms = Lines(outcome.router, "forward").last["lateness_ms"]["max"]
+        return late_ms / 1e3 + outcome.hosts[0].sent.lateness_ns.max() / 1e9
+
+    outcome = undisturbed(lambda: run_job(job), held_up_s)
     lines = Lines(outcome.router, "forward")
     assert (count := len(drawn.bytes)) > 50
     assert lines.last["lost"] == 0
@@ -320,8 +324,8 @@ def test_real_senders_send_what_was_drawn(kind, gateway):
     drawn_ns = drawn.time_ns.astype(np.int64)
     assert np.all(arrivals <= np.searchsorted(drawn_ns, since_ns, side="right"))
     sent = np.searchsorted(np.sort(drawn_ns + late_ns), since_ns, side="right")
-    stalled = lines.last["lateness_ms"]["max"] / 1e3 + late_ns.max() / 1e9
-    assert np.abs(arrivals - sent).mean() < (0.01 + stalled) * count
+    # of 2 s in which they are sent
+    assert np.abs(arrivals - sent).mean() < (0.01 + HELD_UP_S / 2) * count
 
 
 @needs_gate
@@ -536,6 +540,22 @@ def line(clock_ns, interval=(), link="forward", **counts):
     names = ("queue", "sojourn", "delay")
     given["interval"] = {f"{name}_distribution_ns": list(interval) for name in names}
     return json.dumps(given)
+
+
+@pytest.mark.parametrize(("second", "told"), [(1, 1), (2, 0)])
+def test_lines_that_tell_of_other_bands_than_before_are_refused(second, told):
+    def bands(clock_ns, count, in_interval):
+        given = json.loads(line(clock_ns))
+        band, interval = {**given}, given["interval"]
+        return json.dumps(
+            given
+            | {"bands": [band] * count, "interval": interval | {"bands": [interval] * in_interval}}
+        )
+
+    text = "\n".join([bands(0, 2, 2), bands(1, second, told)])
+    message = f"told of {second} lanes, tins or classes of forward, and .* in {told}, .* were 2: "
+    with pytest.raises(SluiceError, match=message):
+        Lines(text, "forward")
 
 
 def test_what_is_counted_lies_between_the_lines_nearest_to_the_times():
