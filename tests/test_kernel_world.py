@@ -364,30 +364,6 @@ def test_a_kernel_without_bpf_qdiscs_is_told_by_all_that_would_use_one():
 
 
 @needs_lab
-def test_users_of_the_web_fetch_their_pages_in_the_laboratory():
-    """A page is two objects of two packets, one after the other."""
-    web = {
-        "kind": "web",
-        "label": "web",
-        "objects": {"kind": "constant", "mean_packets": 2},
-        "page_objects": 2,
-        "connections": 1,
-        "think": {"kind": "constant", "mean_s": 0.05},
-        "tcp": TCP,
-    }
-    given = scenario(flows=[web], duration_s=1.0, warm_up_s=0.2)
-    (record,) = sg.compare(given, world="twin").records
-    # a round trip of 40 ms; on the link 1.2 ms for each packet
-    assert 0.08 < record["web.page_p50"].value < 0.095
-    # one each 0.13 to 0.15 s
-    assert record["web.finished"].value >= 10
-    with pytest.raises(SluiceError, match="does not count packets by class"):
-        record["web.goodput_bps"]
-    with pytest.raises(SluiceError, match=r"flows.0.kind = call must be another: in the labor"):
-        sg.compare(scenario(flows=[{"kind": "call"}]), world="twin")
-
-
-@needs_lab
 def test_a_twin_whose_module_is_missing_is_told():
     with pytest.raises(SluiceError, match=r"sch_nothing: Linux .* has no module of that name"):
         sg.compare(scenario(), world=Twin(qdisc="nothing limit 10"))

@@ -20,8 +20,10 @@ from sluicegate._engine import SimplexLink
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.addresses import (
+    CALL_PORT,
     DATAGRAM_PORT,
     DCTCP_PORT,
+    FIRST_CALL_PORT,
     FIRST_PORT,
     SIDES,
     STREAM_PORT,
@@ -204,11 +206,12 @@ class _FlowsOf:
         """Of a packet; they are asked of in the order in which they came."""
         ports = int(row["ports"])
         source, sink = ports >> 16, ports & 0xFFFF
-        back = source in (STREAM_PORT, DCTCP_PORT)
+        back = source in (STREAM_PORT, DCTCP_PORT, CALL_PORT)
         side = self._towards if back else across(self._towards)
-        number = (sink if back else source) - FIRST_PORT
+        of_call = CALL_PORT in (source, sink)
+        number = (sink if back else source) - (FIRST_CALL_PORT if of_call else FIRST_PORT)
         job = self._plan.job.hosts[SIDES.index(side)]
-        if sink == DATAGRAM_PORT:
+        if of_call or sink == DATAGRAM_PORT:
             flow = self._datagrams[side, number]
             ends = job.datagrams.sources[number], job.datagrams.sinks[number]
             kind, count = "udp", self._begun.get(flow, 0)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
-from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
+from sluicegate.scenario import CallFlows, Discipline, Dumbbell, Flows, NetworkScenario
 from sluicegate.testbed.addresses import ECT1_MARK, Side, address
 from sluicegate.testbed.command import NEAR
 from sluicegate.testbed.job import HostJob, Job, QdiscJob
@@ -24,6 +26,8 @@ _SAMPLING_NS = 10_000_000
 _UNLIMITED_PACKETS = 1_000_000
 # half of what comes is lost at most, and a packet more of each kind
 _PACKETS_OF_A_PLACE, _MORE_PLACES = 3, 10_000
+# frames of a call differ, and its sender may make up for small ones: twice its greatest rate
+_CALL_EXCEEDS = 2
 
 
 @dataclass(frozen=True)
@@ -102,11 +106,11 @@ def lab_plan(
     )
     planned = plan(scenario, discipline, replication, router, congestion_control, False)
     clients, servers = planned.job.hosts
-    behind_s = topology.delay_s + topology.server_delay_s
-    # the whole round trip on the way back: each timer less is time won
-    delays = _delays([2 * (each + behind_s) for each in topology.client_delays_s])
-    clients = replace(clients, qdiscs=list(_ect1(clients)), wire=wire_to(scenario, "clients"))
-    servers = replace(servers, qdiscs=[*delays, *_ect1(servers)], wire=wire_to(scenario, "servers"))
+    there, back_again = _propagation(scenario, topology)
+    clients = replace(clients, qdiscs=[*there, *_ect1(clients)], wire=wire_to(scenario, "clients"))
+    servers = replace(
+        servers, qdiscs=[*back_again, *_ect1(servers)], wire=wire_to(scenario, "servers")
+    )
     plain = Layer(f"pfifo limit {_UNLIMITED_PACKETS}", False)
     links: dict[Side, Layer] = {
         "servers": layer,
@@ -131,12 +135,24 @@ def _places(scenario: NetworkScenario, planned: Plan) -> int:
     """Packets of one direction that there must be room for."""
     sizes = [stream.packet_bytes for host in planned.job.hosts for stream in host.streams]
     datagrams = sum(len(host.datagrams.time_ns) for host in planned.job.hosts)
+    datagrams += sum(_of_call(flows, scenario.duration_s) for flows in scenario.flows)
     streams = 0.0
     if sizes:
         duration_ns = planned.job.hosts[0].duration_ns
         streams = max(_carried(scenario, link, duration_ns) for link in LINKS.values())
         streams /= 8 * min(sizes)
     return _PACKETS_OF_A_PLACE * round(streams) + datagrams + _MORE_PLACES
+
+
+def _of_call(flows: Flows, duration_s: float) -> int:
+    """The most packets of a group of calls in each direction; of other flows none.
+
+    Each packet of video has an answer at most.
+    """
+    if not isinstance(flows, CallFlows):
+        return 0
+    full_per_s = _CALL_EXCEEDS * flows.max_rate_bps / 8 / flows.packet_bytes
+    return math.ceil(flows.count * (full_per_s + flows.frames_per_s) * duration_s)
 
 
 def _carried(scenario: NetworkScenario, link: str, duration_ns: int) -> float:
@@ -160,8 +176,21 @@ def _link(shaper: Shaper, layer: Layer) -> Iterator[Sequence[str]]:
         yield f"tc {line.format(link=shaper.link)}".split()
 
 
-def _delays(delays_s: Sequence[float]) -> Iterator[str]:
-    """Lines of `tc` that delay what the servers send to each client."""
+def _propagation(
+    scenario: NetworkScenario, topology: Dumbbell
+) -> tuple[Iterator[str], Iterator[str]]:
+    """Lines of `tc` that delay what leaves clients, and what leaves servers."""
+    behind_s = topology.delay_s + topology.server_delay_s
+    one_way_s = [each + behind_s for each in topology.client_delays_s]
+    if any(flows.kind == "call" for flows in scenario.flows):
+        # a call notices how long each way takes
+        return _delays(one_way_s, "src"), _delays(one_way_s, "dst")
+    # the whole round trip on the way back: each timer less is time won, and no TCP notices
+    return iter(()), _delays([2 * each for each in one_way_s], "dst")
+
+
+def _delays(delays_s: Sequence[float], end: Literal["src", "dst"]) -> Iterator[str]:
+    """Lines of `tc` that delay packets by the client that is their source, or destination."""
     every_s = sorted(set(delays_s))
     if len(every_s) == 1:
         yield f"qdisc add dev eth0 root {_netem(every_s[0])}"
@@ -174,9 +203,8 @@ def _delays(delays_s: Sequence[float]) -> Iterator[str]:
     for client, delay_s in enumerate(delays_s):
         at = address("clients", client, False)
         band = every_s.index(delay_s) + 1
-        yield (
-            f"filter add dev eth0 parent 1: protocol ip u32 match ip dst {at}/32 flowid 1:{band:x}"
-        )
+        match = f"match ip {end} {at}/32"
+        yield f"filter add dev eth0 parent 1: protocol ip u32 {match} flowid 1:{band:x}"
 
 
 def _ect1(host: HostJob) -> Iterator[str]:

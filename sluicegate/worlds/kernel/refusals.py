@@ -45,7 +45,6 @@ def refuse(
     problems = [
         *of_topology(scenario, place),
         *_of_links(scenario, place, ours),
-        *_of_calls(scenario, place),
         *more,
     ]
     if isinstance(scenario.topology, Dumbbell) and not problems:
@@ -61,17 +60,6 @@ def refuse(
             problems += _of_speed(scenario, max([scenario.topology.rate_bps, *fastest]))
     if problems:
         raise SluiceError("\n".join(problems))
-
-
-def _of_calls(scenario: NetworkScenario, where: str) -> Iterator[str]:
-    """Calls, whose frames would take no propagation: `lab_plan` has all of it on the way back."""
-    for number, flows in enumerate(scenario.flows):
-        if flows.kind == "call":
-            yield (
-                f"flows.{number}.kind = call must be another: in {where} all propagation is on the "
-                "way back, so frames would be there too soon (the worlds network and gate have "
-                "calls)"
-            )
 
 
 def _of_links(scenario: NetworkScenario, where: str, ours: bool) -> Iterator[str]:

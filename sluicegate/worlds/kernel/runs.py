@@ -28,7 +28,8 @@ from sluicegate.worlds.kernel.prague import with_prague
 from sluicegate.worlds.kernel.seen import LinkSeen, Reasons, WireSeen, reasons_of
 from sluicegate.worlds.real.counts import Flows, replication
 from sluicegate.worlds.real.outcome import Replication
-from sluicegate.worlds.real.refusals import PRAGUE, controls, has_application
+from sluicegate.worlds.real.plan import has_application
+from sluicegate.worlds.real.refusals import PRAGUE, controls
 from sluicegate.worlds.real.varying import LINKS, Rates, rates
 
 Watch = Callable[[int, int], None]

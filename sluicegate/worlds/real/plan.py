@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from sluicegate import _engine
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
+from sluicegate.scenario import (
+    DatagramFlows,
+    Discipline,
+    Dumbbell,
+    Flows,
+    NetworkScenario,
+    ReplayFlows,
+)
 from sluicegate.testbed.addresses import SIDES, Side, across, udp_headers
 from sluicegate.testbed.job import (
     CallEnds,
@@ -126,7 +133,7 @@ def plan(
                 datagrams,
                 congestion_control,
                 ipv6,
-                _drawn(scenario, offered, replication),
+                _drawn(scenario, replication),
                 calls,
             ),
             router=router,
@@ -139,13 +146,29 @@ def plan(
     )
 
 
-def _drawn(scenario: NetworkScenario, offered: _engine.Offered, replication: int) -> Drawn | None:
+def has_application(flows: Flows) -> bool:
+    """Whether an application decides during the run what a group of flows sends."""
+    limited = flows.kind == "tcp" and flows.rate_bps is not None
+    return limited or flows.kind in ("web", "video", "call")
+
+
+def _drawn(scenario: NetworkScenario, replication: int) -> Drawn | None:
     """From what the hosts draw the applications; None if there are none."""
-    if not offered.calls and all(flow.supplied == "at_once" for flow in offered.tcp):
+    if not any(map(has_application, scenario.flows)):
         return None
-    # they draw the same whatever the links do
-    plain = scenario.replace(links={})
+    # they draw the same whatever links and replays are; the laboratory has no captures
+    flows = [_without_capture(each) for each in scenario.flows]
+    plain = scenario.replace(links={}, flows=flows)
     return Drawn(alone(plain, Discipline(aqm="drop_tail")), replication)
+
+
+def _without_capture(flows: Flows) -> Flows:
+    """The same, or datagrams in place of a replay: each group draws from a stream of its own."""
+    if not isinstance(flows, ReplayFlows):
+        return flows
+    return DatagramFlows(
+        label=flows.label, route=flows.route, source=flows.source, sink=flows.sink, rate_bps=1.0
+    )
 
 
 def _groups(scenario: NetworkScenario) -> list[_Group]:

@@ -111,12 +111,6 @@ def of_flows(
         )
 
 
-def has_application(flows: Flows) -> bool:
-    """Whether an application decides during the run what a group of TCP flows sends."""
-    limited = flows.kind == "tcp" and flows.rate_bps is not None
-    return limited or flows.kind in ("web", "video")
-
-
 def of_hosts(scenario: NetworkScenario, congestion_control: str | None) -> set[int]:
     """What TCP is to ask for by a setting of the hosts; DCTCP and Prague ask by themselves."""
     found: set[int] = set()
