@@ -91,6 +91,7 @@ impl Kind {
 const SYN: u8 = 1;
 const RETRANSMITTED: u8 = 2;
 const CWR: u8 = 4;
+const PUSH: u8 = 64;
 const ECE: u8 = 8;
 /// Place of three bits of the TCP header, AE, CWR and ECE: of accurate feedback, and of the handshake
 /// (RFC 9768, section 3.1). ECE of classic feedback is the last of them; CWR of data has a bit above.
@@ -104,6 +105,7 @@ impl Packet {
         let flags = flag(segment.syn, SYN)
             | flag(segment.retransmitted, RETRANSMITTED)
             | flag(segment.cwr, CWR)
+            | flag(segment.push, PUSH)
             | segment.ace << ACE_SHIFT;
         Self {
             flow,
@@ -184,6 +186,7 @@ impl Packet {
             retransmitted: self.has(RETRANSMITTED),
             ecn: self.ecn(),
             cwr: self.has(CWR),
+            push: self.has(PUSH),
             ace: self.ace(),
         }
     }
@@ -247,6 +250,11 @@ impl Packet {
         self.has(CWR)
     }
 
+    /// True if it is the last packet of a write (PSH).
+    pub fn is_pushed(&self) -> bool {
+        self.has(PUSH)
+    }
+
     #[inline]
     fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
@@ -264,10 +272,11 @@ fn flag(on: bool, flag: u8) -> u8 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packed(u64, u64);
 
-/// Places in the second word; the kind is in its two highest bits, behind six flags.
-const BYTES_AT: u32 = 32;
-const CLASS_AT: u32 = 48;
-const FLAGS_AT: u32 = 56;
+/// Places in the second word; the kind is in its two highest bits, behind seven flags. What is kept
+/// aside has 31 bits.
+const BYTES_AT: u32 = 31;
+const CLASS_AT: u32 = 47;
+const FLAGS_AT: u32 = 55;
 const KIND_AT: u32 = 62;
 
 /// The kind of each value of two bits. A table costs less than a choice.
@@ -293,11 +302,11 @@ impl From<Packed> for Packet {
         Self {
             flow: first as u32,
             number: (first >> 32) as u32,
-            aside: second as u32,
+            aside: second as u32 & !(1 << BYTES_AT),
             bytes: (second >> BYTES_AT) as u16,
             traffic_class: (second >> CLASS_AT) as u8,
             kind: KINDS[(second >> KIND_AT) as usize],
-            flags: (second >> FLAGS_AT) as u8 & 63,
+            flags: (second >> FLAGS_AT) as u8 & 127,
         }
     }
 }
@@ -410,7 +419,7 @@ mod tests {
                 bytes: 0x8765,
                 traffic_class: 0xb7,
                 kind,
-                flags: 0x25,
+                flags: 0x65,
             };
             assert_eq!(Packet::from(Packed::from(packet)), packet);
         }

@@ -91,6 +91,7 @@ fn tcp(kind: &TcpKind, event: &Event) -> TcpHeader {
         acknowledgment_number,
         ack,
         syn,
+        psh: packet.is_pushed(),
         ns: ace & 4 != 0,
         cwr: packet.says_reduced() || ace & 2 != 0,
         ece: ace & 1 != 0,

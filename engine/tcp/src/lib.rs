@@ -31,6 +31,7 @@ mod linux;
 mod negotiation;
 mod ns2;
 mod pacing;
+mod push;
 mod quirks;
 mod receive_window;
 mod receiver;

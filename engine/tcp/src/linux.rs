@@ -7,9 +7,8 @@ impl Config {
     /// Returns the values of Linux, which are below those of the RFCs: time-outs from 200 ms
     /// (`TCP_RTO_MIN`), ACKs delayed by 40 ms (`TCP_DELACK_MIN`). A connection opens with a SYN.
     ///
-    /// Two things are left out. Linux undoes reductions that were not needed; here only F-RTO does
-    /// so, because no packet is reordered. And Linux acknowledges a packet with PSH at once; how
-    /// often PSH is set depends on the application.
+    /// One thing is left out. Linux undoes reductions that were not needed; here only F-RTO does so,
+    /// because no packet is reordered.
     pub fn linux(variant: Variant) -> Config {
         Config {
             syn: true,

@@ -93,7 +93,8 @@ impl Receiver {
             delay.on_segment(config, now_ns, segment, expected);
             delay.on_codepoint(segment, is_news);
         }
-        let at_once = segment.cwr && config.quirks.adapts_ack_delay;
+        let at_once = segment.cwr && config.quirks.adapts_ack_delay
+            || segment.push && config.quirks.acks_pushed;
         let no_gap = self.ahead.is_empty();
         self.insert(segment.seq);
         if let Some(delay) = &mut self.delay {

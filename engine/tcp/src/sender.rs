@@ -318,6 +318,7 @@ impl Sender {
         };
         recovery::on_more(self, config);
         self.end = self.end.saturating_add(packets);
+        self.write_new(config);
         self.send_window(moment, u32::MAX);
         if self.deadline.is_none() {
             // marks closed the window: the timer opens it (RFC 3168, section 6.1.2)

@@ -131,12 +131,14 @@ impl Sender {
         } else {
             (Ecn::NotEct, false, 0)
         };
+        let push = config.quirks.acks_pushed && !syn && self.pushes(seq);
         (moment.send)(Segment {
             seq,
             syn,
             retransmitted,
             ecn,
             cwr,
+            push,
             ace,
         });
         if let Some(rack) = &mut self.rack {

@@ -25,6 +25,7 @@ fn data(seq: u32, ce: bool) -> Segment {
         retransmitted: false,
         ecn: if ce { Ecn::Ce } else { Ecn::Ect0 },
         cwr: false,
+        push: false,
         ace: 0,
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::bench::Bench;
 use sluice_ecn::Ecn;
-use sluice_tcp::{Config, Quirks, Receiver, Segment, Variant};
+use sluice_tcp::{Config, Quirks, Receiver, Segment, Sender, Variant};
 
 const MS: u64 = 1_000_000;
 
@@ -136,6 +136,7 @@ fn at_the_start_and_after_a_pause_acks_are_not_held_back() {
             retransmitted: false,
             ecn: Ecn::NotEct,
             cwr: false,
+            push: false,
             ace: 0,
         };
         let mut count = 0;
@@ -151,6 +152,74 @@ fn at_the_start_and_after_a_pause_acks_are_not_held_back() {
     // packets out of order are acknowledged at once in any case, and do not end a pause
     assert_eq!((acks(920 * MS, 26), acks(1120 * MS, 26)), (1, 1));
     assert_eq!((acks(1130 * MS, 25), acks(1130 * MS, 27)), (1, 1));
+}
+
+#[test]
+fn the_end_of_an_object_carries_psh_also_when_it_is_sent_again() {
+    let mut bench = Bench::start(Variant::Rack, 10.0, |config| {
+        *config = Config::linux(Variant::Rack);
+    });
+    bench.sender = Sender::new(&bench.config, 3, 0);
+    bench.sent.clear();
+    let sent = &mut bench.sent;
+    bench
+        .sender
+        .start(&bench.config, 0, &mut |segment| sent.push(segment));
+    bench.ack_to(50 * MS, 1);
+    let mut write = |now_ns, packets| {
+        let sent = &mut bench.sent;
+        let mut send = |segment| sent.push(segment);
+        bench
+            .sender
+            .write(&bench.config, now_ns, packets, &mut send);
+    };
+    write(60 * MS, 2);
+    write(70 * MS, 1);
+    // the SYN has none; the last one is sent again as a probe
+    bench.time_out();
+    let pushed: Vec<(u32, bool)> = bench
+        .sent
+        .iter()
+        .map(|each| (each.seq, each.push))
+        .collect();
+    let expected = [0, 1, 2, 3, 4, 5, 6, 6];
+    let ends = [3, 5, 6];
+    assert_eq!(pushed, expected.map(|seq| (seq, ends.contains(&seq))));
+}
+
+#[test]
+fn a_pushed_packet_is_acknowledged_at_once() {
+    let acks = |quirks, pushed: u32| {
+        let config = Config {
+            delayed_ack_ns: Some(40 * MS),
+            quirks,
+            ..Config::rfc(Variant::Rack)
+        };
+        let mut receiver = Receiver::new();
+        let mut acked = vec![];
+        for seq in 0..6 {
+            let segment = Segment {
+                seq,
+                syn: false,
+                retransmitted: false,
+                ecn: Ecn::NotEct,
+                cwr: false,
+                push: seq == pushed,
+                ace: 0,
+            };
+            let mut answer = |ack: sluice_tcp::Ack| acked.push(ack.next);
+            receiver.on_segment(&config, u64::from(seq) * MS, &segment, &mut answer);
+        }
+        acked
+    };
+    let linux = Quirks {
+        acks_pushed: true,
+        ..Quirks::NONE
+    };
+    // the first of a pair parts the pairs after it; the second is acknowledged in any case
+    assert_eq!(acks(Quirks::NONE, 2), [2, 4, 6]);
+    assert_eq!(acks(linux, 2), [2, 3, 5]);
+    assert_eq!(acks(linux, 3), [2, 4, 6]);
 }
 
 #[test]
@@ -270,6 +339,7 @@ fn waits(receiver: &mut Receiver, seqs: std::ops::Range<u32>) -> Vec<u64> {
             retransmitted: false,
             ecn: Ecn::NotEct,
             cwr: false,
+            push: false,
             ace: 0,
         };
         let start_ns = if seq == 0 { 0 } else { now_ns };

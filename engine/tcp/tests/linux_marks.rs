@@ -188,6 +188,7 @@ fn a_mark_and_its_answer_are_acknowledged_at_once() {
                 false => Ecn::NotEct,
             },
             cwr,
+            push: false,
             ace: if seq == 0 { 0b011 } else { 0 },
         };
         let mut count = 0;

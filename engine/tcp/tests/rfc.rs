@@ -364,6 +364,7 @@ fn data(seq: u32) -> Segment {
         retransmitted: false,
         ecn: Ecn::Ect0,
         cwr: false,
+        push: false,
         ace: 0,
     }
 }
@@ -477,6 +478,7 @@ fn a_receiver_that_thins_acks_waits_for_so_many_packets_or_for_its_time() {
             retransmitted: false,
             ecn: Ecn::NotEct,
             cwr: false,
+            push: false,
             ace: 0,
         };
         let mut acks = vec![];

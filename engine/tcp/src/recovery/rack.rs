@@ -13,6 +13,7 @@ use super::probe::Probe;
 use crate::config::Config;
 use crate::congestion::{Delivery, Event, InFlight};
 use crate::deadline::Deadline;
+use crate::push::Writes;
 use crate::quirks::Quirks;
 use crate::segment::{Ack, Block, Segment};
 use crate::sender::{Moment, Phase, Sender};
@@ -41,6 +42,8 @@ pub(crate) struct Rack {
     reorder_at: Deadline,
     /// What was delivered and when, if the congestion control asks for it.
     deliveries: Option<Box<Deliveries>>,
+    /// What the application has written, if PSH is set ([`Quirks::acks_pushed`]).
+    pub writes: Option<Box<Writes>>,
 }
 
 /// The packets of a block that are in none of others.
@@ -93,6 +96,7 @@ impl Rack {
         let samples = config.congestion_control.samples_delivery();
         Rack {
             deliveries: samples.then(Box::default),
+            writes: (config.quirks.acks_pushed).then(|| Box::new(Writes::new(config))),
             ..Rack::default()
         }
     }
@@ -306,6 +310,7 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
     let news = (arrivals.packets, arrivals.advances && grows);
     sender.report_ack_in_flight(moment, ack, news, flight);
     send(sender, moment);
+    sender.write_more();
 }
 
 /// Takes the round-trip time from the ACK's time stamp, not from the timed packet.
