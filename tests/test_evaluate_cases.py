@@ -87,7 +87,7 @@ def test_replications_differ_and_disciplines_see_the_same():
     assert ((near >= 0.95) & (near <= 1.05)).all()
     beside = case.scenario(BRIEF, Fitted(DROP_TAIL), 0, 1)
     assert beside.topology == one.topology
-    assert (beside.seed, beside.flows) == (one.seed, one.flows)
+    assert (beside.seed, beside.flows, beside.queue) == (one.seed, one.flows, one.queue)
 
 
 def test_scenarios_of_l4s_are_those_of_their_tables():
@@ -176,6 +176,11 @@ def test_a_plan_makes_one_scenario_of_each_case_and_discipline(monkeypatch):
     fitted = [each for of in plan.fitted.values() for each in of.values()]
     assert len(made) == sum(isinstance(each, Fitted) for each in fitted) > 60
     assert len(plan.runs) == plan.replications * len(made)
+    # drop-tail is beside it everywhere
+    assert plan.names[0] == "drop_tail"
+    assert {run.case for run in plan.runs if run.name == "drop_tail"} == {
+        case.name for case in CASES
+    }
     assert len({run.identity for run in plan.runs}) == len(plan.runs)
 
 
