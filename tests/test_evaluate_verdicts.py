@@ -168,6 +168,11 @@ def test_words_of_a_trade_name_what_is_better_and_what_is_worse():
     ]
     assert traded(sides) == "a trade: better in queueing delay, MOS; worse in goodput"
     assert traded(sides[:3]) == "better"
+    # the goodput of one flow for that of another
+    sides.append(compared("udp.goodput_bps", many, few))
+    assert traded(sides) == (
+        "a trade: better in queueing delay, MOS; better here and worse there in goodput"
+    )
 
 
 def test_ratios_of_a_section_are_those_of_its_means(sixth):

@@ -133,17 +133,29 @@ def section_word(found: Evaluation, section: str, name: str, other: str) -> str:
 
 
 def traded(comparisons: Sequence[Comparison]) -> str:
-    """One verdict of several measures; of a trade, which of them are better and which worse."""
+    """One verdict of several measures; of a trade, which of them are better and which worse.
+
+    A measure that is better in one scenario or class, and worse in another, is told apart.
+    """
     word = together([each.word for each in comparisons])
     if word != "a trade":
         return word
-    sides = {
-        side: dict.fromkeys(
-            heading(each.measure.rpartition(".")[2]) for each in comparisons if each.word == side
+    better, worse = (
+        list(
+            dict.fromkeys(
+                heading(each.measure.rpartition(".")[2])
+                for each in comparisons
+                if each.word == side
+            )
         )
         for side in ("better", "worse")
+    )
+    sides = {
+        "better in": [each for each in better if each not in worse],
+        "worse in": [each for each in worse if each not in better],
+        "better here and worse there in": [each for each in better if each in worse],
     }
-    return "a trade: " + "; ".join(f"{side} in {', '.join(of)}" for side, of in sides.items())
+    return "a trade: " + "; ".join(f"{side} {', '.join(of)}" for side, of in sides.items() if of)
 
 
 def _compared(found: Evaluation, section: str, name: str, other: str) -> list[Comparison]:
