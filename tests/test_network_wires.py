@@ -47,6 +47,8 @@ def test_losses_of_a_wire_are_none_of_the_queue():
     assert abs(missing - lost) < 0.05 * lost
     (note,) = sg.compare(one_link(wire)).notes()
     assert note.startswith("Wires lose packets, too (a -> b 5")
+    all_ = network.Wire(loss=network.Bernoulli(probability=1.0))
+    assert "Wires lose packets, too (a -> b 100 %)" in "".join(sg.compare(one_link(all_)).notes())
 
 
 def test_losses_in_bursts_have_their_share():

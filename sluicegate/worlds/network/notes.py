@@ -21,9 +21,9 @@ _MEGA = 1e6
 def apart(records: Sequence[NetworkRecord]) -> list[str]:
     """A sentence where wires lose packets, which no queue's figures count."""
     lossy = [
-        f"{wire.name} {100 * wire.measures['wire_loss_ratio'].value:.2g} %"
+        f"{wire.name} {_two_digits(100 * ratio)} %"
         for wire in records[0].wires
-        if wire.measures["wire_loss_ratio"].value > 0
+        if (ratio := wire.measures["wire_loss_ratio"].value) > 0
     ]
     if not lossy:
         return []
@@ -31,6 +31,11 @@ def apart(records: Sequence[NetworkRecord]) -> list[str]:
         f"Wires lose packets, too ({', '.join(lossy)}): wire_loss_ratio has these; what a queue "
         "lost or an AQM dropped is counted without them."
     ]
+
+
+def _two_digits(value: float) -> str:
+    """A number with two significant digits; 100 without an exponent."""
+    return f"{float(f'{value:.2g}'):g}"
 
 
 def no_bottleneck(scenario: NetworkScenario, records: Sequence[NetworkRecord]) -> list[str]:
