@@ -270,6 +270,8 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
             }
             Stimulus::Timer => sender.endpoint.on_timer(config, now.ns, &mut send),
             Stimulus::Release => sender.endpoint.on_release(config, now.ns, &mut send),
+            // what an application gave by then waits in its socket, and is sent
+            Stimulus::Stop if self.ends.applications.has(flow) => {}
             Stimulus::Stop => sender.endpoint.stop(),
             Stimulus::More(supply) => {
                 let (endpoint, packets) = (&mut sender.endpoint, supply.packets);

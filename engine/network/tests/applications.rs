@@ -179,6 +179,24 @@ fn an_application_of_a_limited_rate_sends_at_that_rate() {
 }
 
 #[test]
+fn what_an_application_gave_before_it_stopped_is_sent() {
+    let mut group = tcp(0, 1, 1, u32::MAX);
+    let Source::Long(long) = &mut group.source else {
+        unreachable!()
+    };
+    long.kind = kind();
+    // the link sends a packet each 4 ms; a window of ten packets keeps it busy
+    long.kind.config.receiver_window = 10;
+    long.spread_ns = 0;
+    long.gap_ns = Some(2.0 * MS as f64);
+    long.flow.stop_ns = 5 * SECOND;
+    let outcome = run(&plan(one_link(), vec![group], 20 * SECOND));
+    assert_eq!(outcome.tcp[0].acknowledged, 2500);
+    let sent_ns = 2500 * PACKET_NS + BACK_NS;
+    assert!(outcome.tcp[0].completion_ns.unwrap().abs_diff(sent_ns) <= BACK_NS);
+}
+
+#[test]
 fn outside_of_the_simulator_users_and_players_do_the_same() {
     let start_ns = 7 * MS;
     let web = Source::Web(Web {
