@@ -60,14 +60,22 @@ def test_synchronisation_is_that_of_the_packets_that_are_lost(tmp_path):
 
 
 def test_phases_follow_the_number_of_flows(tmp_path):
-    found = evaluate(["drop_tail"], tmp_path, profile=BRIEF, sections=["8.2.6"], workers=1)
-    case = case_named("8-2-6-slow")
-    (run, *_) = found.measured(case, "drop_tail")
-    slow, fast = (run.values[f"{name}.throughput_bps"] for name in ("slow", "fast"))
-    # the slow one is full, and the fast one carries more
-    assert slow == pytest.approx(BRIEF.rate_bps, rel=0.1)
-    assert fast > 2 * slow
-    assert run.values["slow.queueing_delay"] > run.values["fast.queueing_delay"]
+    path = replace(BRIEF, flows=(1, 4, 8), duration_s=5.0, phase_s=1.0)
+    given = {"profile": path, "sections": ["8.2.5", "8.2.6"], "workers": 1}
+    found = evaluate(["drop_tail"], tmp_path, **given)
+    for run in found.measured(case_named("8-2-5"), "drop_tail"):
+        phases = ("mild", "mild-again", "medium", "heavy")
+        mild, again, medium, heavy = (run.values[f"{name}.loss_ratio"] for name in phases)
+        # one flow does not fill the buffer in a second, and 8 are more than it has room for
+        assert max(mild, again) < medium < heavy
+        assert run.values["heavy.throughput_bps"] == pytest.approx(path.rate_bps, rel=0.02)
+    for run in found.measured(case_named("8-2-6-slow"), "drop_tail"):
+        slow, fast = (run.values[f"{name}.throughput_bps"] for name in ("slow", "fast"))
+        # the slow one is full, and the fast one carries more
+        assert slow == pytest.approx(path.rate_bps, rel=0.1)
+        assert fast > 2 * slow
+        assert run.values["slow.queueing_delay"] > run.values["fast.queueing_delay"]
+        assert run.values["slow.loss_ratio"] > run.values["fast.loss_ratio"]
 
 
 @pytest.mark.slow
