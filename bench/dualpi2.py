@@ -38,6 +38,7 @@ from sluicegate.worlds.kernel.plan import lab_plan, modules_of_flows
 from sluicegate.worlds.kernel.prague import with_prague
 from sluicegate.worlds.kernel.seen import LinkSeen, sources
 from sluicegate.worlds.real.plan import Plan
+from sluicegate.worlds.real.varying import LINK, rates
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "bench" / "dualpi2.jsonl"
@@ -73,6 +74,7 @@ class Cell:
         each: Flows with ECT(1), and CUBIC flows without ECN.
         l4s: Congestion control of those with ECT(1).
         classic: Whether there are CUBIC flows.
+        steps: Other rates of the link, each with the time, s, from which on it has it, Mbit/s.
         datagrams: Codepoint of the datagrams; None: there are none.
         datagrams_mbps: How much of them.
     """
@@ -84,6 +86,7 @@ class Cell:
     datagrams_mbps: float = 0.0
     l4s: str = "dctcp"
     classic: bool = True
+    steps: tuple[tuple[float, float], ...] = ()
 
     def scenario(self, seed: int) -> NetworkScenario:
         """The scenario, with one replication."""
@@ -101,8 +104,11 @@ class Cell:
                     "ect1": self.datagrams == "ECT(1)",
                 }
             )
+        steps = [{"time_s": time_s, "rate_bps": mbps * 1e6} for time_s, mbps in self.steps]
+        varying = {"links": {LINK: {"rate": {"kind": "steps", "steps": steps}}}} if steps else {}
         return NetworkScenario.parse(
-            {
+            varying
+            | {
                 "topology": {
                     "kind": "dumbbell",
                     "rate_bps": self.rate_mbps * 1e6,
@@ -144,6 +150,13 @@ CELLS = [
     Cell("40 Mbit/s, 2 Prague", 40, 2, l4s="prague", classic=False),
     Cell("40 Mbit/s, 2 CUBIC and 2 Prague", 40, 2, l4s="prague"),
     Cell("40 Mbit/s, 10 CUBIC and 10 Prague", 40, 10, l4s="prague"),
+    Cell(
+        "40 Mbit/s, from 3 to 4.5 s 20 Mbit/s, 2 CUBIC and 2 Prague",
+        40,
+        2,
+        l4s="prague",
+        steps=((3.0, 20), (4.5, 40)),
+    ),
 ]
 
 
@@ -176,9 +189,10 @@ def in_lab(scenario: NetworkScenario, world: str, seed: int) -> dict[str, float 
     planned = lab_plan(scenario, discipline, 0, layer, None)
     outcome = bed.run(planned.job, seed=seed, ended=threading.Event())
     since_ns, until_ns = judged_ns(scenario, outcome)
-    tally = LinkSeen(outcome.seen[0], layer.marks_behind).tally(
-        since_ns, until_ns, scenario.topology.rate_bps
+    seen = LinkSeen(
+        outcome.seen[0], layer.marks_behind, rates=rates(scenario), start_ns=outcome.start_ns
     )
+    tally = seen.tally(since_ns, until_ns, scenario.topology.rate_bps)
     whole = {
         "queue_mean": float(np.average(np.arange(len(tally.queue)), weights=tally.queue)),
         "loss_ratio": sum(tally.verdicts[1:4]) / tally.arrivals,
