@@ -1,6 +1,7 @@
 //! The tests of this crate, as one program: compiled and linked once, not once for each file.
 
 mod cake;
+mod cake_collisions;
 mod cake_link;
 mod cake_linux;
 mod classes;
