@@ -319,9 +319,14 @@ def rare_bound(counts: QueueCounts, rare: Rare, value: float, error: float) -> f
 def _clump_size(counts: QueueCounts, rare: Rare) -> float:
     """Events of a clump, if there were any: as long as the queue stays at its extreme lengths.
 
-    Uses the most extreme length that was seen often enough, or else the one with the most data.
+    Uses the most extreme length that was seen often enough, or else the one with the most data. Of
+    a queue whose lengths are not known, a clump is one event.
     """
+    # an idle link stays idle until the next packet arrives; a loss is at least one packet
+    per_packet = float(counts.duration.sum() / max(counts.arrivals.sum(), 1.0))
     met = counts.queue[:, counts.queue.any(axis=0)]
+    if not met.size:
+        return per_packet if rare.complement else 1.0
     if not rare.complement:
         met = met[:, ::-1]
     shares = met / counts.duration[:, None]
@@ -329,8 +334,6 @@ def _clump_size(counts: QueueCounts, rare: Rare) -> float:
     enough = np.flatnonzero(clumps >= _LEAST_CLUMPS)
     length = int(enough[0] if len(enough) else np.argmax(clumps))
     ticks = float(met[:, length].sum() / clumps[length])
-    # an idle link stays idle until the next packet arrives; a loss is at least one packet
-    per_packet = float(counts.duration.sum() / max(counts.arrivals.sum(), 1.0))
     return max(ticks, per_packet) if rare.complement else max(ticks / per_packet, 1.0)
 
 

@@ -8,7 +8,8 @@ from scipy import stats
 
 import sluicegate as sg
 from sluicegate.counts import QueueCounts, Times
-from sluicegate.estimate import Measure, jackknifed
+from sluicegate.estimate import Measure, jackknifed, over_replications
+from sluicegate.measures import QUEUE
 from sluicegate.report.tables import comparison_rows, record_rows
 from sluicegate.report.text import measure_text
 
@@ -51,6 +52,13 @@ def test_the_rule_of_three_holds_for_independent_trials_without_an_event():
     busy = found["utilization"]
     assert 1 - busy.bound == pytest.approx(three, rel=0.5)
     assert (busy.value, busy.low, busy.high) == (1.0, busy.bound, 1.0)
+
+
+def test_where_the_queue_is_not_known_an_event_is_a_clump():
+    """As in a lane of DualPI2 whose qdisc tells nothing of it, with several replications."""
+    unknown = dataclasses.replace(counts(np.zeros(UNITS)), queue=np.zeros((UNITS, 1)))
+    lost = over_replications(unknown, QUEUE, 1.0)["loss_ratio"]
+    assert lost.bound == pytest.approx(-np.log(0.05) / (UNITS * 1000))
 
 
 def test_many_events_keep_their_interval():
