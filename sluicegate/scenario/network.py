@@ -293,8 +293,9 @@ class TcpFlows(FlowsBase):
         start_s: Earliest start. [s; 0 to 1e+08; default 0]
         stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
         tcp: The connections.
-        rate_bps: Rate at which the application of each flow has packets to send, one after the
-            other; None: it always has more. [bits/s; 0.001 to 1e+14]
+        rate_bps: Rate at which the application of each flow gives TCP packets to send, one after
+            the other, of which `stop_s` takes none back; None: it always has more. [bits/s; 0.001
+            to 1e+14]
         packets: Data packets of each flow; None: without end. [packets; 1 to 4.29497e+09]
         spread_s: Starts are uniform over this time. [s; 0 to 1e+08; default 0]
     """

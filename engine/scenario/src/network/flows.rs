@@ -114,8 +114,8 @@ table! {
         ..shared: Shared;
         /// The connections.
         tcp: Tcp = Tcp::usual();
-        /// Rate at which the application of each flow has packets to send, one after the other; not
-        /// given: it always has more.
+        /// Rate at which the application of each flow gives TCP packets to send, one after the other, of
+        /// which `stop_s` takes none back; not given: it always has more.
         rate_bps: Option<f64>, at_least(1e-3).at_most(1e14).unit("bits/s");
         /// Data packets of each flow; not given: without end.
         packets: Option<u32>, at_least(1.0).at_most(4_294_967_293.0).unit("packets");
