@@ -143,10 +143,13 @@ def test_the_ack_filter_leaves_an_upload_the_uplink() -> None:
     # 50 Mbit/s are 2083 ACKs of 40 bytes in a second, two thirds of the uplink
     assert ups["off"] < 0.4e6
     assert 0.7e6 < ups["on"] < ups["aggressive"]
+    losses = {name: record["up.loss_ratio"].value for name, record in found.items()}
+    # 13 of 213 packets in each run, one more would be too many
+    assert losses["off"] < 14 / 213
+    # of ACKs only: the upload, which has more room, loses less
+    assert max(losses["on"], losses["aggressive"]) < 0.5 * losses["off"]
     for name, record in found.items():
         assert record["down.goodput_bps"].value > 49.5e6
-        # of ACKs only: the upload loses no more than without the filter
-        assert record["up.loss_ratio"].value <= found["off"]["up.loss_ratio"].value
         assert (record["forced_loss_ratio"].value > 0.5) == (name != "off")
 
 
