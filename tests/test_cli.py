@@ -445,3 +445,19 @@ def test_ctrl_c_keeps_the_measures_of_the_finished_part(folder, monkeypatch, cap
     assert re.search(r"^queue_mean +\d", printed.out, re.MULTILINE)
     assert printed.err == "interrupted: these are the measures of what was finished\n"
     assert not list(store.folder().glob("*"))
+
+
+@pytest.mark.parametrize("command", ["tune", "testbed"])
+def test_measures_of_lanes_are_taken_and_of_others_refused(command, tmp_path, capsys):
+    file = tmp_path / "lanes.toml"
+    file.write_text(
+        "duration_s = 1\n"
+        'topology = { kind = "dumbbell", rate_bps = "1M", client_delays_s = ["5ms"] }\n'
+        'flows = [{ kind = "tcp", label = "load" }]\n'
+        'disciplines = [{ aqm = "dualpi2", ecn = true }]\n'
+    )
+    names = "load.goodput_bps,lane L.sojourn_mean,lane X.sojourn_mean"
+    assert main([command, str(file), "--measures", names]) == 2
+    told = capsys.readouterr().err
+    assert "lane X.sojourn_mean: no class is called lane X" in told
+    assert "there are load, lane C, lane L" in told
