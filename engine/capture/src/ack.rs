@@ -4,8 +4,8 @@
 use etherparse::TcpSlice;
 
 /// Flags of byte 13 of the TCP header (RFC 9293, section 3.1).
-const ACK: u8 = 0x10;
-const SYN: u8 = 0x02;
+pub(crate) const ACK: u8 = 0x10;
+pub(crate) const SYN: u8 = 0x02;
 const ECE_CWR: u8 = 0xc0;
 /// The bits of byte 12 that are reserved, of which AccECN uses one.
 const RESERVED: u8 = 0x0f;
@@ -28,7 +28,9 @@ pub struct Ack {
     /// The flags ECE and CWR, as in the header.
     pub ecn_flags: u8,
     /// True if it has no data, no flags but ACK, ECE and CWR, and no options but those above, padding and
-    /// a signature: `cake_tcph_may_drop()` of Linux.
+    /// a signature: `cake_tcph_may_drop()` of Linux. Linux reads no further where an option's length is
+    /// wrong, and the first of two alike; here such an ACK is not pure, nor one that has an empty block, as
+    /// nobody knows what its receiver makes of it.
     pub is_pure: bool,
 }
 
@@ -54,7 +56,7 @@ impl Ack {
         Some(found)
     }
 
-    /// Reads options; false if one is not known.
+    /// Reads options; false if one is not known, comes twice or is malformed.
     fn read(&mut self, mut options: &[u8]) -> bool {
         let mut known = true;
         while let [kind, rest @ ..] = options {
@@ -65,34 +67,31 @@ impl Ack {
                 options = rest;
                 continue;
             }
-            let Some(size) = rest.first().map(|size| usize::from(*size)) else {
-                break;
+            let size = rest.first().map_or(0, |size| usize::from(*size));
+            let Some(value) = options.get(2..size) else {
+                return false;
             };
-            if size < 2 || size > options.len() {
-                break;
-            }
-            known &= self.take(*kind, &options[2..size]);
+            known &= self.take(*kind, value);
             options = &options[size..];
         }
         known
     }
 
-    /// Takes what an option says; false if it is not known.
+    /// Takes what an option says; false if it is not known, has come before or says nothing.
     fn take(&mut self, kind: u8, value: &[u8]) -> bool {
         let mut words = value.as_chunks::<4>().0.iter();
         let mut word = || words.next().copied().map_or(0, u32::from_be_bytes);
         match (kind, value.len()) {
-            (SACK, length) if length.is_multiple_of(8) => {
-                for block in self.sacks.iter_mut().take(length / 8) {
-                    *block = (word(), word());
-                }
-                true
+            (SACK, length) if length.is_multiple_of(8) && self.sacks[0] == (0, 0) => {
+                let blocks = &mut self.sacks[..length / 8];
+                blocks.fill_with(|| (word(), word()));
+                !blocks.is_empty() && blocks.iter().all(|(start, end)| start != end)
             }
-            (TIMESTAMPS, 8) => {
+            (TIMESTAMPS, 8) if self.timestamps.is_none() => {
                 self.timestamps = Some([word(), word()]);
                 true
             }
-            (MD5, _) => true,
+            (MD5, 16) => true,
             _ => false,
         }
     }
@@ -133,15 +132,52 @@ mod tests {
         assert!(!is_pure([0, ACK | 1], &[], &[]));
         assert!(!is_pure([0, ACK], &[3, 3, 7, 0], &[]));
         // a signature, and what ends the options
-        assert!(is_pure([0, ACK], &[19, 4, 0, 0], &[]));
+        let signature = [&[1, 1, MD5, 18][..], &[7; 16]].concat();
+        assert!(is_pure([0, ACK], &signature, &[]));
         assert!(is_pure([0, ACK], &[0, 3, 3, 7], &[]));
-        // a length that is wrong ends them, as in Linux
-        assert!(is_pure([0, ACK], &[3, 0, 0, 0], &[]));
-        assert!(is_pure([0, ACK], &[1, 1, 1, 3], &[]));
         assert_eq!(read([0, SYN | ACK], &[], &[]), None);
         assert_eq!(read([0, 4], &[], &[]), None);
         // cut off within the header
         assert_eq!(Ack::of(&tcp([0, ACK], &[], &[])[..19], 20), None);
+    }
+
+    #[test]
+    fn an_ack_with_malformed_empty_or_repeated_options_is_not_pure() {
+        let block = [1, 1, SACK, 10, 0, 0, 0, 9, 0, 0, 0, 11];
+        let times = [1, 1, TIMESTAMPS, 10, 0, 0, 0, 5, 0, 0, 1, 0];
+        let other = [1, 1, TIMESTAMPS, 10, 0, 0, 0, 6, 0, 0, 1, 1];
+        let is_pure = |options: &[&[u8]]| read([0, ACK], &options.concat(), &[]).unwrap().is_pure;
+        assert!(is_pure(&[&block]) && is_pure(&[&times]) && is_pure(&[&block, &times]));
+        for options in [
+            // no length, one that is too short, one that is too long
+            &[&[1, 1, 1, SACK][..]][..],
+            &[&[MD5, 0, 0, 0]],
+            &[&[TIMESTAMPS, 1, 0, 0]],
+            &[&[1, 1, TIMESTAMPS, 10]],
+            // what is before is whole
+            &[&block, &[1, 1, SACK, 6]],
+            // not the length of its kind
+            &[&[MD5, 4, 0, 0]],
+            &[&[TIMESTAMPS, 4, 0, 0]],
+            &[&[SACK, 4, 0, 0]],
+            // no block, an empty one, an empty one among others
+            &[&[1, 1, SACK, 2]],
+            &[&[1, 1, SACK, 10, 0, 0, 0, 9, 0, 0, 0, 9]],
+            &[
+                &[1, 1, SACK, 18, 0, 0, 0, 9, 0, 0, 0, 9],
+                &[0, 0, 0, 20, 0, 0, 0, 22],
+            ],
+            // a second one, the same or not
+            &[&block, &block],
+            &[&times, &times],
+            &[&times, &other],
+            &[&times, &block, &block],
+        ] {
+            assert!(!is_pure(options), "{options:?}");
+        }
+        // the first is read
+        let twice = read([0, ACK], &[times, other].concat(), &[]).unwrap();
+        assert_eq!(twice.timestamps, Some([5, 256]));
     }
 
     #[test]

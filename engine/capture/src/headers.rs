@@ -7,7 +7,7 @@ use etherparse::{
 };
 use sluice_ecn::Ecn;
 
-use crate::ack::Ack;
+use crate::ack::{ACK, Ack, SYN};
 
 /// The link types in which the reader looks for IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -257,8 +257,6 @@ fn ports(payload: &LaxIpPayloadSlice) -> Option<[u16; 2]> {
 /// 3.1).
 fn opens(payload: &LaxIpPayloadSlice) -> bool {
     const FLAGS_AT: usize = 13;
-    const SYN: u8 = 0x02;
-    const ACK: u8 = 0x10;
     payload.ip_number == ip_number::TCP
         && !payload.fragmented
         && payload
