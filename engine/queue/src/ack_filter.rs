@@ -72,10 +72,13 @@ fn acknowledges_more(newer: &AckFacts, ack: &AckFacts) -> bool {
 }
 
 /// Returns how many more packets `newer` has in its SACK blocks; `None` if `ack` has some that `newer`
-/// has not, or a duplicate (RFC 2883), which must be told.
+/// has not, or a duplicate (RFC 2883), which must be told. A block may go round, or be nonsense: sizes
+/// are modulo 2^32, as in Linux.
 fn compare_sacks(ack: &AckFacts, newer: &AckFacts) -> Option<u32> {
-    let size =
-        |blocks: &[(u32, u32)]| -> u32 { blocks.iter().map(|(start, end)| end - start).sum() };
+    let size = |blocks: &[(u32, u32)]| {
+        let sizes = blocks.iter().map(|(start, end)| end.wrapping_sub(*start));
+        sizes.fold(0, u32::wrapping_add)
+    };
     let (own, others) = (blocks(ack), blocks(newer));
     let is_kept = own.iter().all(|&(start, end)| {
         let covers = |&(from, to): &(u32, u32)| !is_after(from, start) && !is_after(end, to);
@@ -222,5 +225,29 @@ mod tests {
         // a packet came twice: the block is before what is acknowledged
         let twice = sacked(4, &[(2, 3)]);
         assert_eq!(removed(Aggressive, &[twice, sacked(5, &[(2, 3)])]), None);
+    }
+
+    #[test]
+    fn sack_blocks_may_have_any_numbers() {
+        const MOST: u32 = u32::MAX;
+        // a block goes round
+        let round = sacked(MOST - 9, &[(MOST - 1, 2)]);
+        let more = sacked(MOST - 9, &[(MOST - 1, 3)]);
+        assert_eq!(removed(Aggressive, &[round, more]), Some(0));
+        assert_eq!(removed(Aggressive, &[more, round]), None);
+        // it ends before it starts, and sizes are together more than 2^32
+        let numbers = [0, 1, 5, 1 << 31, (1 << 31) + 1, MOST - 1, MOST];
+        let ends = numbers.map(|start| numbers.map(|end| (start, end)));
+        let blocks = ends.concat();
+        for one in &blocks {
+            for other in &blocks {
+                let hostile = sacked(1, &[*one, *other, *one, *other]);
+                for filter in [Careful, Aggressive] {
+                    let waiting = [hostile, sacked(1, &[*other]), sacked(2, &[*one])];
+                    let gone = removed(filter, &waiting);
+                    assert!(gone.is_none_or(|place| place < 2), "{one:?} {other:?}");
+                }
+            }
+        }
     }
 }
