@@ -148,6 +148,8 @@ def test_stray_packets_are_ignored(ends):
         )
         known.sendto(bytes(100), to_video)
         known.sendto(b"short", to_feedback)
+        # feedback of packets that were never sent
+        known.sendto(calls_module._REPORT.pack(2**32 - 1, 2**63 - 1, 1, 0), to_feedback)
     # from that of a call, and short
     calls._sending[1][0].sendto(b"", to_video)
     outcome = calls.run(time.monotonic_ns())

@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from sluicegate.errors import SluiceError
 from sluicegate.testbed.addresses import (
     CALL_PORT,
     FIRST_CALL_PORT,
@@ -184,8 +185,12 @@ class Calls:
                 continue
             now_ns = self._now()
             report: Report = _REPORT.unpack_from(heard)
+            try:
+                self._engine.learn(number, now_ns, report)
+            except SluiceError:
+                # nor is what no receiver of this call can have sent
+                continue
             self._note(now_ns, number, LEARNT, *report)
-            self._engine.learn(number, now_ns, report)
             self._speak(now_ns, number)
 
     def _take(self) -> None:
@@ -210,7 +215,7 @@ class Calls:
 
     def _look(self, number: int, now_ns: int) -> None:
         """Send feedback that is due by time alone, or set the timer for it."""
-        report, due_ns = self._engine.answer(number, now_ns)
+        report, due_ns = self._engine.feedback_due(number, now_ns)
         self._answer(number, report)
         self._arm(self._answers_ns, number, due_ns, lambda: self._look(number, self._now()))
 

@@ -14,7 +14,6 @@ use crate::{
     error::NetworkError,
     marker::Markers,
     observation::GroupState,
-    packet::Packet,
     pages::ask_for_large_pages,
     plan::Plan,
     routes::Routes,
@@ -367,9 +366,10 @@ impl Endpoints {
             return turn.next;
         }
         let end_ns = &mut self.ends_ns[flow as usize];
-        let sender = &self.senders[flow as usize].endpoint;
+        let sender = &self.senders[flow as usize];
+        let config = &self.kinds[sender.kind as usize].config;
         // a flow that was stopped before it sent anything does not count as finished
-        if *end_ns == NEVER && sender.acknowledged() > 0 {
+        if *end_ns == NEVER && sender.acknowledged(config) > 0 {
             *end_ns = now_ns;
             let took_ns = now_ns - self.starts_ns[flow as usize];
             let (packets, sized) = self.size(flow);
@@ -444,17 +444,9 @@ impl Endpoints {
         std::mem::replace(&mut self.completions, fresh)
     }
 
-    /// Counts a frame of a call that is all there, with its last packet.
-    ///
-    /// # Panics
-    /// If flows are not counted by class.
-    pub fn note_frame(&mut self, packet: &Packet, frame_ns: u64) {
-        self.felt[self.classes.of(packet)].frames.add(frame_ns);
-    }
-
-    /// Counts a frame of a call outside the simulator that is all there.
-    pub fn note_frame_of(&mut self, call: usize, frame_ns: u64) {
-        let flow = self.calls[call].flow as usize;
+    /// Counts a frame of a call that is all there, if flows are counted by class.
+    pub fn note_frame(&mut self, call: u32, frame_ns: u64) {
+        let flow = self.calls[call as usize].flow as usize;
         if let Some(class) = self.classes.datagrams().get(flow) {
             self.felt[usize::from(*class)].frames.add(frame_ns);
         }

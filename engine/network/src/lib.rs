@@ -48,7 +48,7 @@ pub use error::NetworkError;
 pub use marker::{Marker, Meter};
 pub use observation::{GroupState, Observation, PortState};
 pub use offered::{Offered, OfferedCall, OfferedDatagram, OfferedTcp, offered};
-pub use outside::Outside;
+pub use outside::{FramePacket, Outside};
 pub use packet::{Kind, Packet, TrafficClass};
 pub use plan::Plan;
 pub use reception::Reception;

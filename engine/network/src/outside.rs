@@ -15,8 +15,14 @@ use crate::{
     sources::{Caller, Source, Supply},
 };
 
-/// A packet of a call, and whether it is the last of its frame.
-pub type OfFrame = (Unit, bool);
+/// A packet of a call that leaves.
+#[derive(Clone, Copy, Debug)]
+pub struct FramePacket {
+    /// Its number and its size.
+    pub unit: Unit,
+    /// True if it is the last of its frame.
+    pub ends: bool,
+}
 
 /// The applications of one replication. Times are of the run, ns.
 pub struct Outside {
@@ -45,15 +51,20 @@ impl Outside {
         Ok(Self { ends, completes })
     }
 
+    fn check(&self, flow: u32) -> Result<(), NetworkError> {
+        match self.ends.applications.has(flow) {
+            true => Ok(()),
+            false => Err(NetworkError(format!("flow {flow} has no application"))),
+        }
+    }
+
     /// A flow's application gives it packets.
     ///
     /// # Errors
     /// If it has none.
     pub fn supply(&mut self, flow: u32, now_ns: u64) -> Result<Supply, NetworkError> {
-        match self.ends.applications.has(flow) {
-            true => Ok(self.ends.applications.supply(flow, now_ns)),
-            false => Err(NetworkError(format!("flow {flow} has no application"))),
-        }
+        self.check(flow)?;
+        Ok(self.ends.applications.supply(flow, now_ns))
     }
 
     /// All that its application gave a flow is there. Returns when which flows get packets.
@@ -65,10 +76,8 @@ impl Outside {
         flow: u32,
         now_ns: u64,
     ) -> Result<Option<(u64, Range<u32>)>, NetworkError> {
-        match self.ends.applications.has(flow) {
-            true => Ok(self.ends.note_end(flow, now_ns)),
-            false => Err(NetworkError(format!("flow {flow} has no application"))),
-        }
+        self.check(flow)?;
+        Ok(self.ends.note_end(flow, now_ns))
     }
 
     /// Returns a call by its number.
@@ -98,13 +107,14 @@ impl Outside {
         &mut self,
         call: u32,
         now_ns: u64,
-    ) -> Result<(Vec<OfFrame>, Option<u64>), NetworkError> {
+    ) -> Result<(Vec<FramePacket>, Option<u64>), NetworkError> {
         let caller = self.call(call)?;
-        let mut units = Vec::new();
+        let mut packets = Vec::new();
         while let Some(unit) = caller.sender.send(now_ns) {
-            units.push((unit, caller.ends(unit.seq)));
+            let ends = caller.ends(unit.seq);
+            packets.push(FramePacket { unit, ends });
         }
-        Ok((units, caller.sender.release_ns()))
+        Ok((packets, caller.sender.release_ns()))
     }
 
     /// The receiver of a call takes a packet. Returns feedback if it is due.
@@ -125,7 +135,7 @@ impl Outside {
     ///
     /// # Errors
     /// See `make_frame`.
-    pub fn answer(
+    pub fn feedback_due(
         &mut self,
         call: u32,
         now_ns: u64,
@@ -138,14 +148,21 @@ impl Outside {
     /// The sender of a call takes feedback.
     ///
     /// # Errors
-    /// See `make_frame`.
+    /// See `make_frame`; also if it is none of the receiver's, which any host may send.
     pub fn learn(
         &mut self,
         call: u32,
         now_ns: u64,
         feedback: &Feedback,
     ) -> Result<(), NetworkError> {
-        self.call(call)?.sender.on_feedback(now_ns, feedback);
+        let sender = &mut self.call(call)?.sender;
+        if !sender.may_be(feedback) {
+            return Err(NetworkError(format!(
+                "call {call}: feedback of a packet that was not sent by then, {}",
+                feedback.highest
+            )));
+        }
+        sender.on_feedback(now_ns, feedback);
         Ok(())
     }
 
@@ -153,9 +170,9 @@ impl Outside {
     ///
     /// # Errors
     /// See `make_frame`.
-    pub fn show(&mut self, call: u32, now_ns: u64, seq: u32) -> Result<(), NetworkError> {
+    pub fn count_arrival(&mut self, call: u32, now_ns: u64, seq: u32) -> Result<(), NetworkError> {
         if let Some(frame_ns) = self.call(call)?.arrived(now_ns, seq).frame_ns {
-            self.ends.note_frame_of(call as usize, frame_ns);
+            self.ends.note_frame(call, frame_ns);
         }
         Ok(())
     }

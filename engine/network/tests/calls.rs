@@ -1,8 +1,8 @@
 //! Video calls: on an idle link their delays follow from sizes and pace; losses and marks are seen.
 
 use sluice_network::{
-    Call, ClassCounts, Distribution, Felt, Group, Kind, Loss, Monitor, NEVER, Session, Source,
-    Topology, WirePlan,
+    Call, ClassCounts, Distribution, Feedback, Felt, Group, Kind, Loss, Monitor, NEVER, Outside,
+    Plan, Session, Source, Topology, WirePlan,
 };
 use sluice_scream::Config;
 
@@ -35,8 +35,7 @@ fn one_link(rate_bps: u64) -> Topology {
     topology(2, vec![there, link(1, 0, rate_bps, 10 * MS)])
 }
 
-/// Returns the counts of the second half of a run.
-fn half(topology: Topology, call: Call, duration_ns: u64) -> ClassCounts {
+fn of_one_call(topology: Topology, call: Call, duration_ns: u64) -> Plan {
     let group = Group {
         from: 0,
         to: 1,
@@ -45,6 +44,12 @@ fn half(topology: Topology, call: Call, duration_ns: u64) -> ClassCounts {
     };
     let mut plan = plan(topology, vec![group], duration_ns);
     plan.classes = vec![0];
+    plan
+}
+
+/// Returns the counts of the second half of a run.
+fn half(topology: Topology, call: Call, duration_ns: u64) -> ClassCounts {
+    let mut plan = of_one_call(topology, call, duration_ns);
     plan.warm_up_ns = duration_ns / 2;
     run(&plan).periods[1].classes[0].clone()
 }
@@ -205,4 +210,27 @@ fn feedback_counts_as_answers_at_the_queue() {
         answers.arrivals
     );
     assert_eq!(answers.sent_bytes, answers.sent * 112);
+}
+
+#[test]
+fn a_sender_outside_refuses_feedback_that_no_receiver_can_have_sent() {
+    let plan = of_one_call(one_link(10_000_000), call(), SECOND);
+    let mut outside = Outside::new(&plan, 0).unwrap();
+    outside.make_frame(0, 0).unwrap();
+    let (packets, _) = outside.send_video(0, 0).unwrap();
+    assert_eq!((packets.len(), packets[0].unit.seq), (1, 0));
+    let mut learn = |highest| {
+        let feedback = Feedback {
+            highest,
+            arrived_ns: 10 * MS,
+            received: 1,
+            marked: 0,
+        };
+        outside.learn(0, 20 * MS, &feedback)
+    };
+    for highest in [1, u32::MAX] {
+        let why = learn(highest).unwrap_err().to_string();
+        assert!(why.contains("was not sent"), "{why}");
+    }
+    assert_eq!(learn(0), Ok(()));
 }

@@ -197,13 +197,17 @@ fn a_flow_finishes_when_its_application_has_ended_and_all_is_acknowledged() {
         transfers(1, u32::MAX, |_, flow| {
             (flow.start_ns, flow.stop_ns) = (2 * SECOND, SECOND);
         }),
+        // stopped while its SYN is on its way
+        transfers(1, u32::MAX, |_, flow| flow.stop_ns = 5 * MS),
         datagrams(0, 1, 1, Distribution::Constant(100 * MS), NEVER),
         datagrams(0, 1, 1, Distribution::Constant(MS), 0),
     ];
     let run = run(&plan(one_link(port("drop_tail", 5)), groups, 5 * SECOND));
     let took_ns = run.tcp[0].completion_ns.unwrap();
     assert!((SECOND..2 * SECOND).contains(&took_ns), "{took_ns}");
-    assert_eq!(run.tcp[1].completion_ns, None);
+    for unsent in &run.tcp[1..] {
+        assert_eq!((unsent.acknowledged, unsent.completion_ns), (0, None));
+    }
     assert!(run.datagrams[0].start_ns.unwrap() < 100 * MS);
     assert_eq!(run.datagrams[1].start_ns, None);
 }

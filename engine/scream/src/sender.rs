@@ -182,7 +182,14 @@ impl Sender {
         }
     }
 
-    /// Takes feedback.
+    /// True if the receiver may have sent this: the packet that came last was sent before.
+    pub fn may_be(&self, feedback: &Feedback) -> bool {
+        let place = feedback.highest.checked_sub(self.first);
+        let last = place.and_then(|place| self.sent.get(place as usize));
+        feedback.highest < self.next && last.is_none_or(|sent| sent.at_ns <= feedback.arrived_ns)
+    }
+
+    /// Takes feedback, which must be of packets that were sent.
     pub fn on_feedback(&mut self, now_ns: u64, feedback: &Feedback) {
         self.heard_ns = now_ns;
         let mut news = News {
@@ -381,6 +388,35 @@ mod tests {
             sender.sent.len()
         );
         assert!(sender.in_flight <= 9000 && sender.oldest() > 1000);
+    }
+
+    #[test]
+    fn feedback_of_what_was_not_sent_by_then_is_none_of_the_receiver_s() {
+        let mut sender = Sender::new(&config(false));
+        talk(&mut sender, 20, 50 * MS, |_| Fate::Kept);
+        let last = sender.sent.back().unwrap().at_ns;
+        let of = |highest, arrived_ns| Feedback {
+            highest,
+            arrived_ns,
+            received: u32::MAX,
+            marked: 0,
+        };
+        let next = sender.next;
+        for (highest, arrived_ns, may_be) in [
+            (next - 1, last, true),
+            (next - 1, last - 1, false),
+            (next, last, false),
+            (u32::MAX, u64::MAX, false),
+            // what was forgotten tells nothing
+            (0, 0, true),
+        ] {
+            let told = of(highest, arrived_ns);
+            assert_eq!(sender.may_be(&told), may_be, "{told:?}");
+            if may_be {
+                sender.on_feedback(last, &told);
+            }
+        }
+        assert!(sender.first > 0);
     }
 
     proptest! {

@@ -56,7 +56,7 @@ def _tell(told: Applications, time_ns: int, call: int, what: int, *values: int) 
     elif what == SENT:
         told.send_video(call, time_ns)
     elif what == SHOWN:
-        told.show(call, time_ns, values[0])
+        told.count_arrival(call, time_ns, values[0])
     else:
         highest, arrived_ns, received, marked = values
         told.learn(call, time_ns, (highest, arrived_ns, received, marked))

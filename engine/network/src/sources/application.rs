@@ -1,7 +1,7 @@
 //! What gives TCP flows their packets, where that is more than one transfer: users of the web,
 //! players of video, and applications of a limited rate.
 
-use std::{collections::HashMap, ops::Range};
+use std::ops::Range;
 
 use sluice_histogram::Histogram;
 
@@ -82,29 +82,33 @@ pub struct Felt {
 /// All applications of a run. An application's connections are TCP flows with successive numbers.
 #[derive(Debug, Default)]
 pub struct Applications {
-    /// For a flow, the place of its application.
-    places: HashMap<u32, u32>,
-    /// With the first flow of each.
-    all: Vec<(u32, Application)>,
+    /// With the flows of each, in their order.
+    all: Vec<(Range<u32>, Application)>,
 }
 
 impl Applications {
-    /// Adds an application with these flows.
+    /// Adds an application with these flows, which come after those of the others.
     pub fn add(&mut self, flows: Range<u32>, application: Application) {
-        let place = self.all.len() as u32;
-        self.all.push((flows.start, application));
-        self.places.extend(flows.map(|flow| (flow, place)));
+        self.all.push((flows, application));
+    }
+
+    /// Returns the place of the application of a flow.
+    fn place(&self, flow: u32) -> Option<usize> {
+        let place = self.all.partition_point(|(flows, _)| flows.end <= flow);
+        let (flows, _) = self.all.get(place)?;
+        flows.contains(&flow).then_some(place)
     }
 
     /// Returns the application of a flow, and which of its connections the flow is.
     fn of(&mut self, flow: u32) -> Option<(u32, &mut Application)> {
-        let (first, application) = &mut self.all[*self.places.get(&flow)? as usize];
-        Some((flow - *first, application))
+        let place = self.place(flow)?;
+        let (flows, application) = &mut self.all[place];
+        Some((flow - flows.start, application))
     }
 
     /// True if a flow has an application.
     pub fn has(&self, flow: u32) -> bool {
-        self.places.contains_key(&flow)
+        self.place(flow).is_some()
     }
 
     /// Returns what gives a flow its packets.
@@ -147,9 +151,9 @@ impl Applications {
     /// Returns the packets of the object that a flow transfers, `Some(None)` if it transfers none;
     /// `None` if its application, if it has one, does not transfer objects.
     pub fn transfers(&self, flow: u32) -> Option<Option<u32>> {
-        let (first, application) = &self.all[*self.places.get(&flow)? as usize];
+        let (flows, application) = &self.all[self.place(flow)?];
         let object = match application {
-            Application::User(user) => user.fetching(flow - first),
+            Application::User(user) => user.fetching(flow - flows.start),
             Application::Player(player) => player.fetching(),
             Application::Writer(_) => return None,
         };
@@ -158,9 +162,9 @@ impl Applications {
 
     /// Adds what players have shown up to `now_ns` to the counts of their classes.
     pub fn count(&mut self, now_ns: u64, class_of: impl Fn(u32) -> usize, felt: &mut [Felt]) {
-        for (first, application) in &mut self.all {
+        for (flows, application) in &mut self.all {
             if let Application::Player(player) = application {
-                player.count(now_ns, &mut felt[class_of(*first)]);
+                player.count(now_ns, &mut felt[class_of(flows.start)]);
             }
         }
     }

@@ -108,6 +108,7 @@ impl Caller {
         let mean = self.sender.target_bps() * frame_ns as f64 / 8e9;
         let bytes = (mean * (1.0 + self.call.scale * laplace(&mut self.random))).max(1.0) as u32;
         let left = self.sender.on_frame(now, bytes);
+        self.forget();
         if left > 0 {
             let start = self.packets;
             self.packets += left;
@@ -132,11 +133,7 @@ impl Caller {
 
     /// Takes a packet.
     pub fn arrived(&mut self, now: u64, seq: u32) -> Arrival {
-        // what still comes of frames whose feedback is settled is far too late to be shown
-        let oldest = self.sender.oldest();
-        while self.frames.front().is_some_and(|frame| frame.end <= oldest) {
-            self.frames.pop_front();
-        }
+        self.forget();
         let place = self.frames.partition_point(|frame| frame.end <= seq);
         let Some(frame) = self.frames.get_mut(place) else {
             return Arrival::default();
@@ -158,6 +155,14 @@ impl Caller {
             arrival.frame_ns = Some(now - frame.made_ns);
         }
         arrival
+    }
+
+    /// Forgets frames whose feedback is settled: what still comes of them is far too late to be shown.
+    fn forget(&mut self) {
+        let oldest = self.sender.oldest();
+        while self.frames.front().is_some_and(|frame| frame.end <= oldest) {
+            self.frames.pop_front();
+        }
     }
 
     /// Shows a frame that is there, unless a later one was.
@@ -276,5 +281,27 @@ mod tests {
         let mut felt = Felt::default();
         caller.count(2000 * MS, &mut felt);
         assert_eq!(felt.rates_bps, 49.0 * 1.2e6);
+    }
+
+    #[test]
+    fn a_sender_whose_receiver_is_elsewhere_forgets_the_frames_that_are_done() {
+        let (mut caller, _) = call().start(sluice_random::stream(1, "call", 0));
+        let mut most = 0;
+        for now in (0..100).map(|frame| frame * 40 * MS) {
+            caller.make(now);
+            most = most.max(caller.frames.len());
+            // a frame leaves in less than the time between two
+            for now in (0..40).map(|ms| now + ms * MS) {
+                while let Some(unit) = caller.sender.send(now) {
+                    let ends = caller.ends(unit.seq);
+                    assert_eq!(ends, unit.seq % 5 == 4);
+                    if let Some(feedback) = caller.receiver.on_packet(now, unit.seq, false, ends) {
+                        caller.sender.on_feedback(now, &feedback);
+                    }
+                }
+            }
+        }
+        // those of which feedback may still tell, and the one that was made last
+        assert_eq!((most, caller.packets), (32 / 5 + 2, 500));
     }
 }

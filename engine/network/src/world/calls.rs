@@ -67,7 +67,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         let receiver = &mut call.caller.receiver;
         let feedback = receiver.on_packet(now.ns, packet.number, marked, arrival.ends);
         if BY_CLASS && let Some(frame_ns) = arrival.frame_ns {
-            self.ends.note_frame(packet, frame_ns);
+            self.ends.note_frame(number, frame_ns);
         }
         self.feed_back(now, number, feedback);
     }

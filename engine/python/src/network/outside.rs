@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use pyo3::prelude::*;
-use sluice_network::{Feedback, NetworkError, Outside, Plan};
+use sluice_network::{Feedback, FramePacket, NetworkError, Outside, Plan};
 
 use super::classes::ClassCounts;
 use crate::scenario::{PyDiscipline, PyScenario, refused};
@@ -70,10 +70,10 @@ impl Applications {
 
     /// The packets of a call that leave now, and when the next one may; None if none waits.
     fn send_video(&self, call: u32, now_ns: u64) -> PyResult<(Vec<Video>, Option<u64>)> {
-        let (units, next_ns) = self.attempt(|held| held.send_video(call, now_ns))?;
-        let units = units.into_iter();
-        let units = units.map(|(unit, ends)| (unit.seq, unit.bytes, ends));
-        Ok((units.collect(), next_ns))
+        let (packets, next_ns) = self.attempt(|held| held.send_video(call, now_ns))?;
+        let packets = packets.into_iter();
+        let video = packets.map(|FramePacket { unit, ends }| (unit.seq, unit.bytes, ends));
+        Ok((video.collect(), next_ns))
     }
 
     /// The receiver of a call takes a packet. Returns feedback if it is due.
@@ -90,12 +90,12 @@ impl Applications {
     }
 
     /// Feedback of a call that is due by time alone, and when it will be.
-    fn answer(&self, call: u32, now_ns: u64) -> PyResult<(Option<Report>, Option<u64>)> {
-        let (feedback, due_ns) = self.attempt(|held| held.answer(call, now_ns))?;
+    fn feedback_due(&self, call: u32, now_ns: u64) -> PyResult<(Option<Report>, Option<u64>)> {
+        let (feedback, due_ns) = self.attempt(|held| held.feedback_due(call, now_ns))?;
         Ok((feedback.map(report), due_ns))
     }
 
-    /// The sender of a call takes feedback.
+    /// The sender of a call takes feedback; what its receiver cannot have sent is refused.
     fn learn(&self, call: u32, now_ns: u64, report: Report) -> PyResult<()> {
         let (highest, arrived_ns, received, marked) = report;
         let feedback = Feedback {
@@ -108,8 +108,8 @@ impl Applications {
     }
 
     /// Counts a packet of a call that arrived, where both ends are known: after the run.
-    fn show(&self, call: u32, now_ns: u64, seq: u32) -> PyResult<()> {
-        self.attempt(|held| held.show(call, now_ns, seq))
+    fn count_arrival(&self, call: u32, now_ns: u64, seq: u32) -> PyResult<()> {
+        self.attempt(|held| held.count_arrival(call, now_ns, seq))
     }
 
     /// What was counted of the applications of each class since the last call; with `last` also what
