@@ -36,8 +36,6 @@ impl Call {
 pub struct Calls(pub Vec<Call>);
 
 impl Observer<Plain> for &mut Calls {
-    const ON: bool = true;
-
     fn lost(&mut self, _packet: Plain, _verdict: Verdict) {}
 
     fn note(&mut self, _now_ns: u64, _queue: usize, event: Event<'_>) {

@@ -447,8 +447,6 @@ struct Watch<'a, T, const BY_CLASS: bool> {
 }
 
 impl<T: Trace, const BY_CLASS: bool> Observer<Transit> for Watch<'_, T, BY_CLASS> {
-    const ON: bool = T::ON;
-
     #[inline]
     fn lost(&mut self, transit: Transit, verdict: Verdict) {
         let packet = transit.packet();

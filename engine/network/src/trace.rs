@@ -46,7 +46,7 @@ pub struct Event {
 /// Receives all events of packets in a replication.
 pub trait Trace {
     /// False if the trace ignores all events; then the run does not make them.
-    const ON: bool;
+    const ON: bool = true;
 
     /// Called at the start of the replication, with the group of each TCP flow and of each datagram
     /// flow.
@@ -112,8 +112,6 @@ impl<T: Trace> Trace for &mut T {
 
 /// A log of the decisions before all links that have a discipline.
 impl<W: Write> Trace for DecisionLog<W> {
-    const ON: bool = true;
-
     fn begin(&mut self, _tcp_groups: &[u32], _datagram_groups: &[u32]) {}
 
     fn note(&mut self, _now_ns: u64, _event: Event) {}

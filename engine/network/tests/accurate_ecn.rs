@@ -24,8 +24,6 @@ struct Group {
 }
 
 impl Trace for Observed {
-    const ON: bool = true;
-
     fn begin(&mut self, tcp_groups: &[u32], _datagram_groups: &[u32]) {
         self.group_of = tcp_groups.to_vec();
         self.groups = vec![Group::default(); 1 + *tcp_groups.iter().max().unwrap() as usize];

@@ -13,8 +13,6 @@ use sluice_network::{
 struct Unread;
 
 impl Trace for Unread {
-    const ON: bool = true;
-
     fn begin(&mut self, _tcp_groups: &[u32], _datagram_groups: &[u32]) {}
 
     fn note(&mut self, _now_ns: u64, _event: Event) {}

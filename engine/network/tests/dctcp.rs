@@ -73,8 +73,6 @@ struct Observed {
 const SETTLED_NS: u64 = 2 * SECOND;
 
 impl Trace for Observed {
-    const ON: bool = true;
-
     fn begin(&mut self, _tcp_groups: &[u32], _datagram_groups: &[u32]) {}
 
     fn note(&mut self, _now_ns: u64, event: Event) {

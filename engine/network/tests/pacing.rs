@@ -50,8 +50,6 @@ struct Seen {
 }
 
 impl Trace for Seen {
-    const ON: bool = true;
-
     fn begin(&mut self, _tcp_groups: &[u32], _datagram_groups: &[u32]) {}
 
     fn note(&mut self, _now_ns: u64, event: Event) {

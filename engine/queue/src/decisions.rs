@@ -143,8 +143,6 @@ impl<W: Write> DecisionLog<W> {
 
 /// The log of a world with one link.
 impl<P, W: Write> Observer<P> for &mut DecisionLog<W> {
-    const ON: bool = true;
-
     fn lost(&mut self, _packet: P, _verdict: Verdict) {}
 
     fn note(&mut self, now_ns: u64, queue: usize, event: Event<'_>) {

@@ -4,8 +4,8 @@ use sluice_aqm::{Verdict, View};
 
 /// Gets the events at a queue, in order. A closure is an observer of losses only.
 pub trait Observer<P> {
-    /// True if `note` does anything.
-    const ON: bool = false;
+    /// False if it ignores all events but losses.
+    const ON: bool = true;
 
     /// A packet is lost, because of this verdict. It need not be the arriving one.
     fn lost(&mut self, packet: P, verdict: Verdict);
@@ -60,6 +60,8 @@ impl Event<'_> {
 
 /// No observer.
 impl<P> Observer<P> for () {
+    const ON: bool = false;
+
     fn lost(&mut self, _packet: P, _verdict: Verdict) {}
 }
 
@@ -81,6 +83,8 @@ impl<P, O: Observer<P>> Observer<P> for Option<O> {
 }
 
 impl<P, F: FnMut(P, Verdict)> Observer<P> for F {
+    const ON: bool = false;
+
     #[inline]
     fn lost(&mut self, packet: P, verdict: Verdict) {
         self(packet, verdict);

@@ -141,8 +141,6 @@ impl<F: Format> Tap<'_, F> {
 }
 
 impl<F: Format> Trace for Tap<'_, F> {
-    const ON: bool = true;
-
     fn begin(&mut self, tcp_groups: &[u32], datagram_groups: &[u32]) {
         let open = || {
             let mut out = BufWriter::new(File::create(self.path)?);
