@@ -1,7 +1,8 @@
 //! ACKs, as CAKE's filter of ACKs sees them.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 
+use rustc_hash::FxBuildHasher;
 use sluice_capture::{Ack, Packet};
 use sluice_queue::AckFacts;
 
@@ -27,7 +28,5 @@ pub fn facts(packet: &Packet) -> Option<AckFacts> {
 /// Returns a hash of 64 bits of addresses and ports: two connections that wait in one lane do not have the
 /// same by chance.
 fn connection(packet: &Packet) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (packet.addresses, packet.ports).hash(&mut hasher);
-    hasher.finish()
+    FxBuildHasher.hash_one((packet.addresses, packet.ports))
 }
