@@ -33,8 +33,6 @@ const ROOM: u32 = 63;
 pub struct Watch<O>(pub O);
 
 impl<O: Observer<Held>> Observer<Held> for Watch<O> {
-    const ON: bool = O::ON;
-
     fn lost(&mut self, packet: Held, verdict: Verdict) {
         self.0.lost(packet, verdict);
     }

@@ -35,8 +35,6 @@ struct Seen {
 }
 
 impl Trace for Seen {
-    const ON: bool = true;
-
     fn begin(&mut self, _: &[u32], _: &[u32]) {}
 
     fn note(&mut self, _: u64, event: Event) {

@@ -1,14 +1,19 @@
 //! Lanes, tins and classes have the counts in the gate that they have in the network world, for the same
 //! arrivals.
 
+use sluice_aqm::Verdict;
 use sluice_gate::{
+    cli::LinkOptions,
+    packet::Held,
     replay::{Watch, replay},
-    router::bands::Band,
-    settings::Settings,
+    router::{bands::Band, link::Link},
+    settings::{LinkSettings, Settings},
 };
+use sluice_link::Clock;
 use sluice_network::{Monitor, Tally};
+use sluice_random::stream;
 
-use crate::replay::{coupled_cases, of_classes, plan_of, recorded};
+use crate::cases::{coupled_cases, of_classes, plan_of, recorded};
 
 const PACKETS: usize = 20_000;
 
@@ -72,4 +77,110 @@ fn bands_have_the_counts_of_the_network_world() {
     }
     // two lanes, three tins, three classes of three schedulers
     assert!(several >= 10, "{several}");
+}
+
+const MS: u64 = 1_000_000;
+
+fn settings(aqm: &str) -> LinkSettings {
+    let options = LinkOptions {
+        aqm: Some(aqm.into()),
+        rate: Some("10e6".into()),
+        limit: Some("200".into()),
+        ..LinkOptions::default()
+    };
+    Settings::read(&options).unwrap().forward
+}
+
+/// Returns a link after 100 ms, in which twice its rate came in two DSCPs.
+fn after_100_ms(aqm: &str) -> Link {
+    let mut link = Link::new(settings(aqm), Clock::endless(), stream(1, "aqm 0", 0));
+    send(&mut link, 0);
+    link
+}
+
+/// Sends for 100 ms twice a link's rate in two DSCPs.
+fn send(link: &mut Link, from_ns: u64) {
+    for number in 0..167 {
+        let packet = Held {
+            bytes: 1500,
+            dscp: [0, 46][number % 2],
+            flow_hash: number as u32 % 7,
+            ..Held::default()
+        };
+        let now_ns = from_ns + number as u64 * MS * 3 / 5;
+        link.arrive(now_ns, packet, &mut Watch(()));
+    }
+}
+
+/// Returns what was counted of each band: arrivals, drops, packets sent, packets that wait.
+fn counts(bands: Option<Vec<Band>>) -> Option<Vec<[u64; 4]>> {
+    let of_one = |Band { measures, waiting }: &Band| {
+        let verdicts = (0..Verdict::COUNT as u32).filter_map(Verdict::from_code);
+        let drops = verdicts.filter(|verdict| verdict.is_drop());
+        let drops: u64 = drops.map(|drop| measures.verdicts[drop as usize]).sum();
+        [measures.arrivals, drops, measures.sent, *waiting as u64]
+    };
+    bands.map(|bands| bands.iter().map(of_one).collect())
+}
+
+const CAKE: &str = "cake:ecn=true,diffserv=diffserv4";
+
+#[test]
+fn a_change_of_parameters_goes_on_counting() {
+    let mut link = after_100_ms(CAKE);
+    let before = counts(link.bands(100 * MS)).unwrap();
+    assert_eq!(before.len(), 4);
+    link.change(100 * MS, settings(&format!("{CAKE},rtt=0.05")));
+    assert_eq!(counts(link.bands(100 * MS)).unwrap(), before);
+    send(&mut link, 100 * MS);
+    let after = counts(link.bands(200 * MS)).unwrap();
+    let arrivals = |bands: &[[u64; 4]]| bands.iter().map(|band| band[0]).collect::<Vec<_>>();
+    assert_eq!(arrivals(&before).iter().sum::<u64>(), 167);
+    let twice = arrivals(&before)
+        .iter()
+        .map(|count| 2 * count)
+        .collect::<Vec<_>>();
+    assert_eq!(arrivals(&after), twice);
+    for [arrivals, drops, sent, waiting] in after {
+        assert_eq!(arrivals, drops + sent + waiting);
+    }
+}
+
+/// Packets that waited as the bands changed belong to none of the new ones: their counts are unknown.
+#[test]
+fn bands_are_unknown_after_a_change_to_others_and_there_are_none_in_one_queue() {
+    for (before, after, expected) in [
+        (CAKE, "cake:ecn=true,diffserv=diffserv8", None),
+        ("codel", CAKE, None),
+        ("dualpi2:ecn=true", CAKE, None),
+        (CAKE, "codel", Some(vec![])),
+        ("codel", "codel:target=0.01", Some(vec![])),
+        ("codel", "pie", Some(vec![])),
+    ] {
+        let mut link = after_100_ms(before);
+        link.change(100 * MS, settings(after));
+        assert_eq!(counts(link.bands(100 * MS)), expected, "{before} {after}");
+        send(&mut link, 100 * MS);
+        assert_eq!(counts(link.bands(200 * MS)), expected, "{before} {after}");
+    }
+}
+
+#[test]
+fn nothing_waits_in_the_bands_of_a_drained_link() {
+    let mut link = after_100_ms(CAKE);
+    let now_ns = 100 * MS;
+    let waiting = |link: &mut Link| {
+        let bands = counts(link.bands(now_ns)).unwrap();
+        bands.iter().map(|band| band[3]).sum::<u64>()
+    };
+    assert_eq!(waiting(&mut link), link.packets() as u64);
+    assert!(link.packets() > 10);
+    link.drain(now_ns);
+    assert_eq!((waiting(&mut link), link.packets()), (0, 0));
+    // all the time is counted
+    let bands = link.bands(now_ns).unwrap();
+    for band in bands {
+        assert_eq!(band.measures.queue_ns.iter().sum::<u64>(), now_ns);
+    }
+    assert_eq!(link.measures(now_ns).queue_ns.iter().sum::<u64>(), now_ns);
 }

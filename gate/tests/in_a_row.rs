@@ -66,8 +66,6 @@ struct Gate<'a> {
 }
 
 impl Observer<Held> for Gate<'_> {
-    const ON: bool = true;
-
     fn lost(&mut self, _: Held, _: Verdict) {}
 
     fn note(&mut self, now_ns: u64, queue: usize, event: Event<'_>) {

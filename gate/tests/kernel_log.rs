@@ -64,8 +64,6 @@ struct Heard {
 }
 
 impl Observer<Held> for &mut Heard {
-    const ON: bool = true;
-
     fn lost(&mut self, packet: Held, verdict: Verdict) {
         self.lost.push((packet.id, verdict));
     }

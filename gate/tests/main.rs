@@ -2,8 +2,10 @@
 
 mod acks;
 mod bands;
+mod cases;
 mod in_a_row;
 mod kernel_log;
+mod on_wire;
 mod reload;
 mod replay;
 mod top;

@@ -1,7 +1,5 @@
 //! What can change while a qdisc is at work.
 
-use sluice_aqm::Scheduler;
-
 use super::{NO_ACK_FILTER, ready::aqm_of};
 use crate::settings::LinkSettings;
 
@@ -18,12 +16,7 @@ pub fn refuse(old: &LinkSettings, new: &LinkSettings, varies: bool) -> Result<()
             aqm_of(new)
         ));
     }
-    let goes_on = match (old.in_lanes(), new.in_lanes()) {
-        (None, None) => true,
-        (Some(old), Some(new)) => Scheduler::can_become(old, new),
-        _ => false,
-    };
-    if !goes_on {
+    if !old.keeps_lanes(new) {
         return Err(
             "the scheduler, its queues and how it divides them cannot change while its qdisc is at work"
                 .into(),
@@ -41,19 +34,44 @@ pub fn refuse(old: &LinkSettings, new: &LinkSettings, varies: bool) -> Result<()
 
 #[cfg(test)]
 mod tests {
+    use sluice_link::Service;
+
     use super::*;
-    use crate::{cli::LinkOptions, settings::Settings};
+    use crate::{
+        cli::LinkOptions,
+        settings::{Settings, Varying},
+    };
+
+    fn link(aqm: &str) -> LinkSettings {
+        let options = LinkOptions {
+            aqm: Some(aqm.into()),
+            rate: Some("10e6".into()),
+            ..LinkOptions::default()
+        };
+        Settings::read(&options).unwrap().forward
+    }
+
+    #[test]
+    fn only_a_program_that_can_change_the_rate_takes_one_that_varies() {
+        let constant = link("codel");
+        let mut varying = constant.clone();
+        varying.varying = Some(Varying {
+            service: Service::opportunities(vec![1_000_000]).unwrap(),
+            file: None,
+        });
+        let what = refuse(&constant, &varying, false).unwrap_err();
+        assert!(
+            what.starts_with("a qdisc at work with a constant rate keeps one"),
+            "{what}"
+        );
+        assert_eq!(refuse(&constant, &varying, true), Ok(()));
+        for varies in [false, true] {
+            assert_eq!(refuse(&varying, &constant, varies), Ok(()));
+        }
+    }
 
     #[test]
     fn a_qdisc_at_work_keeps_its_aqm_its_lanes_and_all_acks() {
-        let link = |aqm: &str| {
-            let options = LinkOptions {
-                aqm: Some(aqm.into()),
-                rate: Some("10e6".into()),
-                ..LinkOptions::default()
-            };
-            Settings::read(&options).unwrap().forward
-        };
         let change = |old, new| refuse(&link(old), &link(new), false);
         for (old, new) in [
             ("cake:ecn=true", "cake:ecn=true,rtt=0.05"),

@@ -52,6 +52,14 @@ impl Bands {
         measures.send(bytes, (sojourn_ns, delay_ns));
     }
 
+    /// Takes out all packets that wait, whatever becomes of them.
+    pub fn empty(&mut self, now_ns: u64) {
+        for Band { measures, waiting } in &mut self.of_bands {
+            measures.hold(now_ns, *waiting);
+            *waiting = 0;
+        }
+    }
+
     /// Returns what was counted up to `now_ns` of each.
     pub fn measures(&mut self, now_ns: u64) -> Vec<Band> {
         for Band { measures, waiting } in &mut self.of_bands {
@@ -70,8 +78,6 @@ pub struct Counting<'a, O> {
 }
 
 impl<P, O: Outlet<P>> Observer<P> for Counting<'_, O> {
-    const ON: bool = O::ON;
-
     #[inline]
     fn lost(&mut self, packet: P, verdict: Verdict) {
         self.outlet.lost(packet, verdict);

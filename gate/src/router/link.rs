@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use rand::Rng;
-use sluice_aqm::{NEVER, Running, Scheduler, Verdict};
+use sluice_aqm::{NEVER, Running, Verdict};
 use sluice_link::{Clock, Ticks, Transmitter};
 use sluice_queue::{Observer, Queue, Waiting};
 use sluice_random::Stream;
@@ -112,8 +112,7 @@ impl Link {
         link
     }
 
-    /// Gives it the wire of its settings; `random` is the wire's random stream. Without this nothing
-    /// happens on it.
+    /// Gives it the wire of its settings; `random` is its random stream. Without this nothing happens on it.
     pub fn with_wire(mut self, random: Stream) -> Self {
         let plan = self.settings.wire.clone();
         let room = Room::on_wire(&self.settings);
@@ -163,11 +162,7 @@ impl Link {
         let service = settings.service().cloned();
         self.transmitter
             .set(settings.rate_bps, settings.delay_ns, service);
-        let goes_on = match (self.settings.in_lanes(), settings.in_lanes()) {
-            (Some(before), Some(after)) => Scheduler::can_become(before, after),
-            _ => false,
-        };
-        if !goes_on {
+        if !self.settings.keeps_lanes(&settings) {
             self.bands = None;
         }
         let random = &mut || self.random.next_u64();
@@ -223,8 +218,8 @@ impl Link {
     pub fn due_ns(&self) -> Option<u64> {
         let out = self.on_way.front().map_or(NEVER, |(out, _)| *out);
         let due = out.min(self.end()).min(self.tick_due());
-        let due = due.min(self.change.map_or(NEVER, |change| change.due));
-        let due = due.min(self.out_of_wire());
+        let change = self.change.map_or(NEVER, |change| change.due);
+        let due = due.min(change).min(self.out_of_wire());
         (due < NEVER).then(|| self.clock.ns(due))
     }
 
@@ -264,8 +259,7 @@ impl Link {
         if packet.ack.is_some()
             && let Some(place) = self.queue.needless_ack(|packet| packet.ack)
         {
-            self.queue
-                .remove_ack(now_ns, place, counting!(self, outlet));
+            (self.queue).remove_ack(now_ns, place, counting!(self, outlet));
         }
         if self.sending.is_none() {
             self.start_transmission(now, outlet);
@@ -276,6 +270,10 @@ impl Link {
     /// Removes and returns all packets that it holds: first those on the wire and on the link, then
     /// those in the queue.
     pub fn drain(&mut self, now_ns: u64) -> Vec<Held> {
+        self.measures.hold(now_ns, self.packets());
+        if let Some(bands) = &mut self.bands {
+            bands.empty(now_ns);
+        }
         let mut held: Vec<Held> = Vec::new();
         while self.out_of_wire() < NEVER {
             held.extend(self.wire.as_mut().map(OnWire::leave));

@@ -77,6 +77,16 @@ impl LinkSettings {
         self.discipline.in_lanes.as_ref()
     }
 
+    /// True if packets wait in the same lanes under other settings: both have one queue, or the
+    /// scheduler of one goes on with the parameters of the other.
+    pub fn keeps_lanes(&self, next: &Self) -> bool {
+        match (self.in_lanes(), next.in_lanes()) {
+            (None, None) => true,
+            (Some(own), Some(next)) => sluice_aqm::Scheduler::can_become(own, next),
+            _ => false,
+        }
+    }
+
     /// Returns the AQM of the queue with this number.
     fn aqm_of(&self, lane: u32) -> &Configured {
         let own = self.discipline.of_classes.get(lane as usize);
