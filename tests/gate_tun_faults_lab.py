@@ -170,13 +170,17 @@ def little_memory() -> dict[str, Any]:
     queue = (*DROP_TAIL, "--rate", "1e6", "--limit", "20000")
     words = [lab.SLUICED, "run", *TUN, *queue]
 
-    def refusal(mb: int) -> subprocess.CompletedProcess[str]:
+    def refusal(mb: int, *more: str) -> subprocess.CompletedProcess[str]:
+        command = [*words, *more]
         return subprocess.run(
-            words, preexec_fn=limited(mb), capture_output=True, text=True, check=False
+            command, preexec_fn=limited(mb), capture_output=True, text=True, check=False
         )
 
     first = refusal(100)
     needed = int(first.stderr.partition("must be ")[2].split()[0])
+    # what it would decide beside needs room, too
+    shadow = ("--metrics", "127.0.0.1:0", "--shadow", "drop_tail")
+    exits = [first, refusal(needed - 1), refusal(needed, *shadow)]
     cable = Cable(*queue, preexec_fn=limited(needed))
     # a receiver, so that nobody answers that there is none
     receiver, near = lab.receiver(), lab.sender()
@@ -189,8 +193,8 @@ def little_memory() -> dict[str, Any]:
             break
         time.sleep(0.1)
     receiver.close()
-    return {"exits": [first.returncode, refusal(needed - 1).returncode], "told": first.stderr,
-            **cable.end()}  # fmt: skip
+    return {"exits": [each.returncode for each in exits],
+            "told": [exits[0].stderr, exits[2].stderr], **cable.end()}  # fmt: skip
 
 
 EXPERIMENTS: list[lab.Experiment] = [

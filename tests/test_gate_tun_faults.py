@@ -67,12 +67,13 @@ def test_records_that_nobody_reads_hold_up_neither_packets_nor_the_end():
 
 def test_too_little_memory_is_refused_and_just_enough_does_for_a_full_queue():
     found = measured("little_memory")
-    assert found["exits"] == [2, 2]
-    assert re.fullmatch(
-        r"sluiced: the limit of the address space \(`ulimit -v`\) is 100 MB, which must be \d+ MB "
-        "or more for these queues; a smaller --limit needs less\n",
-        found["told"],
-    )
+    assert found["exits"] == [2, 2, 2]
+    for told in found["told"]:
+        assert re.fullmatch(
+            r"sluiced: the limit of the address space \(`ulimit -v`\) is \d+ MB, which must be "
+            r"\d+ MB or more for these queues; a smaller --limit needs less\n",
+            told,
+        )
     assert (found["exit"], found["said"]) == (0, "")
     assert found["arrivals"] == 22_000
     assert found["queue_max"] == 20_000

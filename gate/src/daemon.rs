@@ -23,7 +23,7 @@ use crate::{
     machine::{fence, privileges, service::Service, signals::signals},
     memory::{self, Bound},
     print,
-    router::{data_plane::DataPlane, snapshot::NAMES},
+    router::{data_plane::DataPlane, feed::shadowed, snapshot::NAMES},
     say,
     settings::{Settings, SettingsError},
     shadow::Shadows,
@@ -56,7 +56,15 @@ pub(crate) fn route(
     (plane, shadows): (impl DataPlane, Option<Shadows>),
     needs: &Needs<'_>,
 ) -> Result<(), Failure> {
-    (needs.memory)(&settings).fits()?;
+    let shadow = shadows.as_ref().map(|all| all.discipline().clone());
+    let memory = |settings: &Settings| {
+        let bound = (needs.memory)(settings);
+        match &shadow {
+            Some(discipline) => bound.with_shadow(&shadowed(settings, discipline)),
+            None => bound,
+        }
+    };
+    memory(&settings).fits()?;
     let signals = signals()?;
     if options.timer != Timer::Sleep {
         privileges::run_in_real_time()?;
@@ -75,8 +83,8 @@ pub(crate) fn route(
     let hub = endpoint.map(|endpoint| server::serve(endpoint, switcher, options.shadow.is_some()));
     let hub = hub.transpose().map_err(refused)?;
     if let (Some(shadows), Some(hub)) = (shadows, &hub) {
-        let memory = memory::bound_of_shadow(shadows.links());
-        announce(&format!("memory of the shadow: {memory}\n"));
+        let bound = memory::bound_of_shadow(shadows.links());
+        announce(&format!("memory of the shadow: {bound}\n"));
         shadows
             .start(hub.clone(), start_clock_ns)
             .map_err(refused)?;
@@ -93,7 +101,7 @@ pub(crate) fn route(
         reload: None,
         reload_again: false,
         read: needs.read,
-        memory: needs.memory,
+        memory: &memory,
         telemetry,
         next_record_ns: 0,
         looked_ns: 0,

@@ -47,6 +47,14 @@ pub struct Bound {
 }
 
 impl Bound {
+    /// Returns the same with a shadow of these links beside it, which has words of its own.
+    pub fn with_shadow(self, links: &[LinkSettings]) -> Self {
+        Self {
+            own_bytes: self.own_bytes + bytes_of_shadow(links),
+            ..self
+        }
+    }
+
     /// Refuses settings for which a limit of the address space (`ulimit -v`) is too small: a gate
     /// would end when its queue is full.
     ///
@@ -281,6 +289,8 @@ mod tests {
         assert!(bound(&eight).own_bytes - bound(&none).own_bytes >= more);
         let shadow = |all: &Settings| bytes_of_shadow(std::slice::from_ref(&all.forward));
         assert!(shadow(&eight) - shadow(&none) >= more);
+        let both = bound(&none).with_shadow(std::slice::from_ref(&eight.forward));
+        assert_eq!(both.own_bytes, bound(&none).own_bytes + shadow(&eight));
         // a tin in which as many packets wait as there can be takes no more
         let mut tins = Bands::of(&eight.forward).unwrap().measures(0);
         assert_eq!(tins.len(), 8);

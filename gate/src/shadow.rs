@@ -67,6 +67,11 @@ fn of(settings: &Settings, discipline: ConfiguredDiscipline) -> (Feed, Shadows) 
 }
 
 impl Shadows {
+    /// The discipline of all links.
+    pub fn discipline(&self) -> &ConfiguredDiscipline {
+        &self.links[0].discipline
+    }
+
     /// The links.
     pub fn links(&self) -> &[LinkSettings] {
         &self.links
