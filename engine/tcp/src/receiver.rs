@@ -30,6 +30,8 @@ pub struct Receiver {
     feedback: Option<Feedback>,
     /// Packets that the delayed ACK is for.
     held: u8,
+    /// So many packets after `next` begin no run.
+    clear: u16,
     /// When the delayed ACK is due, ns.
     held_until: Deadline,
     /// State of a receiver with adaptive delays ([`Quirks::adapts_ack_delay`](crate::Quirks)).
@@ -225,12 +227,46 @@ impl Receiver {
         if seq >= self.highest {
             return self.insert_at_edge(seq);
         }
-        let mut beside = places(&self.ahead, |run| (run.start == seq + 1) | (run.end == seq));
-        let (one, other) = (beside.next(), beside.next());
-        drop(beside);
-        if one.is_none() && self.report_again(seq) {
+        if seq == self.next {
+            self.insert_first(seq);
+        } else {
+            self.insert_between(seq);
+        }
+        if self.ahead.is_empty() {
+            // a burst of losses may have allocated memory that is not needed any more
+            self.ahead = SmallVec::new();
+        }
+    }
+
+    /// Records the packet that was expected. The run after it, if it follows at once, is the lowest of
+    /// all and mostly the oldest.
+    fn insert_first(&mut self, seq: u32) {
+        self.next = seq + 1;
+        if self.clear > 0 {
+            self.clear -= 1;
             return;
         }
+        if let Some(place) = last_place(&self.ahead, |run| run.start == seq + 1) {
+            self.next = self.ahead.remove(place).end;
+        } else {
+            let starts = self.ahead.iter().map(|run| run.start);
+            self.keep_clear(starts.fold(u32::MAX, u32::min), u16::MAX);
+        }
+    }
+
+    /// Records a packet between `next` and the highest one.
+    fn insert_between(&mut self, seq: u32) {
+        // holes are mostly filled in their order: the run before was the last to grow, the one after
+        // is old
+        let before = first_place(&self.ahead, |run| run.end == seq);
+        let after = last_place(&self.ahead, |run| run.start == seq + 1);
+        if before.is_none() && after.is_none() && self.report_again(seq) {
+            return;
+        }
+        let (one, other) = match (before, after) {
+            (Some(before), Some(after)) => (Some(before.min(after)), Some(before.max(after))),
+            (before, after) => (before.or(after), None),
+        };
         let mut joined = Block {
             start: seq,
             end: seq + 1,
@@ -241,24 +277,23 @@ impl Receiver {
         }
         // the higher place first: the lower one stays what it is
         other.map(|place| self.ahead.remove(place));
-        match (one, joined.start > self.next) {
-            (Some(place), true) => self.report_anew(place, joined),
-            (None, true) => self.report_first(joined),
-            (one, false) => {
-                one.map(|place| self.ahead.remove(place));
-                self.next = joined.end;
-            }
+        self.keep_clear(joined.start, self.clear);
+        match one {
+            Some(place) => self.report_anew(place, joined),
+            None => self.report_first(joined),
         }
-        if self.ahead.is_empty() {
-            // a burst of losses may have allocated memory that is not needed any more
-            self.ahead = SmallVec::new();
-        }
+    }
+
+    /// A run begins at `start`, and else none within `most` packets after `next`.
+    fn keep_clear(&mut self, start: u32, most: u16) {
+        let before = start - self.next - 1;
+        self.clear = before.min(u32::from(most)) as u16;
     }
 
     /// Reports the run of a packet that arrived before; false if there is none.
     fn report_again(&mut self, seq: u32) -> bool {
         let has = |run: &Block| (run.start <= seq) & (seq < run.end);
-        let Some(place) = places(&self.ahead, has).next() else {
+        let Some(place) = first_place(&self.ahead, has) else {
             return false;
         };
         self.report_anew(place, self.ahead[place]);
@@ -272,6 +307,9 @@ impl Receiver {
             false => None,
         };
         self.highest = seq + 1;
+        if self.ahead.is_empty() {
+            self.clear = 0;
+        }
         match last {
             Some(place) => {
                 let start = self.ahead[place].start;
@@ -300,18 +338,31 @@ impl Receiver {
     }
 }
 
-/// Returns the places of the runs for which `is` is true. Many are compared at once, without an early
-/// end: there may be hundreds of them.
-fn places(runs: &[Block], is: impl Fn(&Block) -> bool + Copy) -> impl Iterator<Item = usize> {
-    const AT_ONCE: usize = 16;
-    let chunks = runs.chunks(AT_ONCE).enumerate();
-    let found = chunks.filter(move |(_, chunk)| chunk.iter().fold(false, |any, run| any | is(run)));
-    found.flat_map(move |(number, chunk)| {
-        let places = (number * AT_ONCE..).zip(chunk);
-        places
-            .filter(move |(_, run)| is(run))
-            .map(|(place, _)| place)
-    })
+/// Runs that are compared at once, without an early end: there may be hundreds of them.
+const AT_ONCE: usize = 16;
+
+/// Returns the place of the first run for which `is` is true.
+fn first_place(runs: &[Block], is: impl Fn(&Block) -> bool) -> Option<usize> {
+    let any = |chunk: &&[Block]| chunk.iter().fold(false, |any, run| any | is(run));
+    let (number, chunk) = runs
+        .chunks(AT_ONCE)
+        .enumerate()
+        .find(|(_, chunk)| any(chunk))?;
+    chunk
+        .iter()
+        .position(&is)
+        .map(|place| number * AT_ONCE + place)
+}
+
+/// Returns the place of the last run for which `is` is true.
+fn last_place(runs: &[Block], is: impl Fn(&Block) -> bool) -> Option<usize> {
+    let any = |chunk: &&[Block]| chunk.iter().fold(false, |any, run| any | is(run));
+    let (number, chunk) = runs
+        .rchunks(AT_ONCE)
+        .enumerate()
+        .find(|(_, chunk)| any(chunk))?;
+    let first = runs.len() - number * AT_ONCE - chunk.len();
+    chunk.iter().rposition(&is).map(|place| first + place)
 }
 
 #[cfg(test)]
