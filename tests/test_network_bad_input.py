@@ -181,8 +181,8 @@ CASES = [
     (changed("flows.0.count", 0), "flows.0.count = 0 must be at least 1"),
     (
         changed("flows.0.count", 6_000_000),
-        "flows: the counts of all groups are 6000000 together and must be at most 5000000: "
-        "each flow takes about 1 kB of memory",
+        "flows: all groups have 6000000 flows together and must have at most 5000000: each takes "
+        "about 1 kB of memory; a user of the web has one for each connection",
     ),
     (changed("flows.0.count", 2.5), "flows.0.count = 2.5 must be a whole number"),
     (changed("flows.0.spread_s", -1.0), "flows.0.spread_s = -1.0 must be at least 0 (s)"),

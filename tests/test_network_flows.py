@@ -369,8 +369,8 @@ REFUSED = [
         lambda: network.simulate(
             one_link(network.ReplayFlows(**ENDS, capture=str(CAPTURE), count=1_000_000))
         ),
-        f"flows: the counts of all groups are {1_000_000 * FLOWS} together and must be at most "
-        "5000000: each flow takes about 1 kB of memory",
+        f"flows: all groups have {1_000_000 * FLOWS} flows together and must have at most 5000000: "
+        "each takes about 1 kB of memory; a user of the web has one for each connection",
     ),
 ]
 

@@ -148,8 +148,8 @@ impl Plan {
         let flows = flows.fold(0, u64::saturating_add);
         if flows > MOST_FLOWS as u64 {
             return refuse(format!(
-                "flows: the counts of all groups are {flows} together and must be at most \
-                 {MOST_FLOWS}: each flow takes about 1 kB of memory"
+                "flows: all groups have {flows} flows together and must have at most {MOST_FLOWS}: \
+                 each takes about 1 kB of memory; a user of the web has one for each connection"
             ));
         }
         if !self.classes.is_empty() && self.classes.len() != self.groups.len() {

@@ -27,8 +27,8 @@ type Spoil = fn(&mut Plan);
 fn each_with_its_reason() {
     let cases: [(&str, Spoil); 19] = [
         (
-            "flows: the counts of all groups are 5000001 together and must be at most 5000000: \
-             each flow takes about 1 kB of memory",
+            "flows: all groups have 5000001 flows together and must have at most 5000000: each \
+             takes about 1 kB of memory; a user of the web has one for each connection",
             |plan| plan.groups[0].count = 5_000_001,
         ),
         (
