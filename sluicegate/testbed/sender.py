@@ -77,7 +77,9 @@ class Sender:
             return
         _, self._payload = tcp_info(self._socket)
         if self._is_stopped:
-            self._close()
+            # nothing was sent, so nothing is finished, as in the network world
+            self._loop.forget(self._socket)
+            self._socket.shutdown(socket.SHUT_WR)
             return
         self._left = self._first()
         self._loop.on_writable(self._socket, self._send)
