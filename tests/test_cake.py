@@ -152,9 +152,3 @@ def test_the_ack_filter_leaves_an_upload_the_uplink() -> None:
     for name, record in found.items():
         assert record["down.goodput_bps"].value > 49.5e6
         assert (record["forced_loss_ratio"].value > 0.5) == (name != "off")
-
-
-def test_our_qdisc_is_refused_the_ack_filter_before_anything_runs() -> None:
-    one = scenario({"ack_filter": "on"}, duration_s=1)
-    with pytest.raises(sg.SluiceError, match=r"cake\.ack_filter must be off: our qdisc does not"):
-        sg.compare(one, world="kernel")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,15 @@ def test_marks_behind_the_link_are_not_told_by_band() -> None:
     assert not any(each.marks_known for each in link.bands(0, 40 * _MS, 1e6))
     # in the second part nothing was marked
     assert all(each.marks_known for each in link.bands(20 * _MS, 40 * _MS, 1e6))
+
+
+def test_marks_of_our_qdisc_are_counted_by_band() -> None:
+    seen = _seen(_look(0, 0), _look(1, 1), _look(1, 1))
+    marks = np.array([[1, 0, 0], [2, 4, 0], [2, 5, 0]])
+    link = LinkSeen(replace(seen, marks=marks), marks_behind=True, band_of=_BAND_OF, bands=2)
+    found = link.bands(0, 40 * _MS, 1e6)
+    assert [each.verdicts[4] for each in found] == [1, 5]
+    assert all(each.marks_known for each in found)
 
 
 def test_what_linux_tells_of_classes_and_tins_is_taken() -> None:

@@ -108,16 +108,17 @@ def test_a_look_is_of_the_time_at_which_it_was_told(tmp_path, monkeypatch):
     )
     stand_in.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    sampler = _Sampler("servers", time.monotonic_ns(), 10**7)
+    sampler = _Sampler("servers", time.monotonic_ns(), 10**7, None)
     time.sleep(0.5)
-    sampled_ns, told = sampler.stop()
+    sampled_ns, told, marks = sampler.stop()
+    assert marks is None
     told_ns = np.array([int(each) for each in told.splitlines()])
     assert len(sampled_ns) == len(told_ns) > 3
     assert (sampled_ns >= told_ns).all()
     assert np.median(sampled_ns - told_ns) < 5e6
     stand_in.write_text("#!/bin/sh\nread question; exit 3\n")
     with pytest.raises(SluiceError, match="tc -s -j -batch - ended with 3"):
-        _Sampler("servers", time.monotonic_ns(), 10**7).stop()
+        _Sampler("servers", time.monotonic_ns(), 10**7, None).stop()
 
 
 @pytest.mark.parametrize("late_ms", [0, 3, 6])

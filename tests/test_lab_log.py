@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
+import lab_acks
+import lab_flows
 import pytest
 from kernel_needs import needs_qdiscs
 from lab_headers import with_header
@@ -348,10 +350,16 @@ def bring_logs(cases, folder):
         for kind, link in (("k", (first, "20e6", "40")), ("l", (second, "10e6", "60"))):
             lines = "".join(f"{word}\n" for word in (*link, ""))
             (folder / f"{name}.{kind}.link").write_text(lines)
+    cake = Case("cake", "front").object
+    files["lab/acks"] = c_program(folder, "tests/ack_packets.c")
+    files["lab/flows"] = c_program(folder, "tests/flow_packets.c")
+    script += lab_acks.script(cake, folder) + lab_flows.script(cake, folder)
     files |= at_work(CLASSES[1])
     script += AT_WORK.format(packets=PACKETS)
     programs = ["ip", "tc", sluiced()]
-    booted = image.build(linux, script, programs=programs, modules=["dummy", "veth"], files=files)
+    booted = image.build(
+        linux, script, programs=programs, modules=["dummy", "veth", "sch_cake"], files=files
+    )
     result = machine.run(linux, booted, patience_s=7200)
     assert result.status == 0, result.stderr.decode()
     for name, log in result.files.items():
@@ -374,10 +382,14 @@ def test_a_qdisc_asks_its_aqm_what_the_engines_queue_asks(tmp_path):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     print(done.stdout)
-    found = re.findall(
-        r"(\d+) calls alike, (\d+) of them decisions, (\d+) no admission", done.stdout
-    )
+    alike = r"(\d+) calls alike, (\d+) of them decisions, (\d+) no admission"
+    told = [line for line in done.stdout.splitlines() if ",rtt=4," not in line]
+    found = re.findall(alike, "\n".join(told))
     assert len(found) == len(cases) + 3 * len(PAIRS) + 2 * len(ROWS)
+    others = len(lab_acks.CASES) + len(lab_flows.FLOWS)
+    assert len(re.findall(alike, done.stdout)) == len(found) + others
+    print("ACKs removed as by Linux's own cake:", lab_acks.check(tmp_path))
+    print("flows that share a lane as in Linux's own cake:", lab_flows.check(tmp_path))
     late = re.findall(r"(\d+) of them late after a drop at departure", done.stdout)
     assert sum(map(int, late)) > 20
     counts = [tuple(map(int, each)) for each in found]

@@ -16,7 +16,7 @@ use std::{
 use sluice_aqm::{Running, Verdict, Victim, View};
 use sluice_ecn::Ecn;
 use sluice_gate::{cli::LinkOptions, packet::Held, settings::Settings};
-use sluice_queue::{Event, Observer, Queue};
+use sluice_queue::{AckFacts, Event, Observer, Queue};
 
 /// A line of the log.
 #[derive(Clone, Debug)]
@@ -81,6 +81,26 @@ impl Observer<Held> for &mut Heard {
     }
 }
 
+/// Reads what `log_ack()` of `acks.bpf.h` has written.
+fn ack_of(view: &View) -> AckFacts {
+    let halves = |word: u64| ((word >> 32) as u32, word as u32);
+    let blocks = [
+        view.idle_since_ns,
+        view.sojourn_ns,
+        view.rate_bps,
+        view.queue_bytes,
+    ];
+    let (value, echo) = halves(view.buffer_bytes);
+    AckFacts {
+        connection: view.random,
+        acked: view.queue_packets,
+        sacks: blocks.map(halves),
+        timestamps: (view.idle == 1).then_some([value, echo]),
+        ecn_flags: view.traffic_class,
+        is_pure: view.ecn_capable == 1,
+    }
+}
+
 /// Returns a random word from which `below` makes the index.
 fn word_of(index: usize, count: usize) -> u64 {
     ((index as u128) << 64).div_ceil(count as u128) as u64
@@ -96,6 +116,8 @@ struct Engine {
     words: VecDeque<u64>,
     /// Hashes of the hosts of the next arrival.
     hosts: [u32; 2],
+    /// What the next arrival says, if it is an ACK.
+    ack: Option<AckFacts>,
     /// Numbers of the waiting packets by queue, from the log.
     waiting: HashMap<usize, Vec<u32>>,
 }
@@ -110,6 +132,7 @@ impl Engine {
             busy_until_ns: None,
             words: VecDeque::new(),
             hosts: [0; 2],
+            ack: None,
             waiting: HashMap::new(),
         }
     }
@@ -170,14 +193,19 @@ impl Engine {
             bytes: line.view.packet_bytes,
             flow_hash: line.view.flow_hash,
             hosts: self.hosts,
+            ack: self.ack.take(),
             ecn: Ecn::from_bits(line.view.traffic_class),
             dscp: line.view.traffic_class >> 2,
             ..Held::default()
         };
         let words = &mut self.words;
         let mut random = || words.pop_front().expect("a word that the qdisc drew");
+        let is_ack = packet.ack.is_some();
         self.queue
             .arrive(now_ns, packet, &mut random, &mut &mut self.heard);
+        if is_ack && let Some(place) = self.queue.needless_ack(|packet| packet.ack) {
+            self.queue.remove_ack(now_ns, place, &mut &mut self.heard);
+        }
         assert!(self.words.is_empty(), "{line:?}");
     }
 
@@ -274,7 +302,12 @@ fn compare(name: &str, lines: &[Line], settings: &Settings) -> Compared {
     let configured = &settings.forward.discipline;
     let aqm_of = |queue: usize| configured.of_classes.get(queue).unwrap_or(&configured.aqm);
     let wants_candidate = |line: &Line| aqm_of(line.queue).class().functions().candidate;
-    let is_start = |line: &Line| matches!(line.event.as_str(), "arrive" | "ask" | "salt" | "hosts");
+    let is_start = |line: &Line| {
+        matches!(
+            line.event.as_str(),
+            "arrive" | "ask" | "salt" | "hosts" | "ack"
+        )
+    };
     let mut calls: HashMap<usize, Vec<(&str, &Line)>> = HashMap::new();
     let (mut lost, mut found) = (Vec::new(), Compared::default());
     for (place, line) in lines.iter().enumerate().skip(1) {
@@ -283,6 +316,7 @@ fn compare(name: &str, lines: &[Line], settings: &Settings) -> Compared {
         match line.event.as_str() {
             "salt" => engine.words.push_back(line.view.random),
             "hosts" => engine.hosts = [line.view.source_hash, line.view.destination_hash],
+            "ack" => engine.ack = Some(ack_of(&line.view)),
             "hold" => found.holds += 1,
             "arrive" => engine.arrive(line, &behind[..end], victim, wants_candidate(line)),
             "ask" => engine.ask(line, &behind[..end]),

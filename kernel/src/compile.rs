@@ -28,12 +28,13 @@ pub enum Program {
 }
 
 /// Headers that the programs include: names and texts.
-const SHARED: [(&str, &str); 10] = [
+const SHARED: [(&str, &str); 11] = [
     ("qdisc.bpf.h", include_str!("qdisc.bpf.h")),
     ("classes.bpf.h", include_str!("classes.bpf.h")),
     ("instance.bpf.h", include_str!("instance.bpf.h")),
     ("marks.bpf.h", include_str!("marks.bpf.h")),
     ("stats.bpf.h", include_str!("stats.bpf.h")),
+    ("acks.bpf.h", include_str!("acks.bpf.h")),
     ("logging.bpf.h", include_str!("logging.bpf.h")),
     ("reload.bpf.h", include_str!("reload.bpf.h")),
     ("fifo.bpf.h", include_str!("fifo.bpf.h")),
@@ -202,6 +203,7 @@ fn features(program: Program, aqms: &[&Class]) -> Vec<String> {
         ("-DHAS_OCCUPANCY", has(|of| of.occupancy)),
         ("-DHAS_READY", has(|of| of.ready)),
         ("-DHAS_LOST", has(|of| of.lost)),
+        ("-DHAS_ACK_FILTER", has(|of| of.ack_filter)),
         ("-DWANTS_HOSTS", look_at("source_hash")),
         ("-DWANTS_CANDIDATE", has(|of| of.candidate)),
         (

@@ -145,7 +145,7 @@ static INLINE u64 ready_ns(const struct instance *instance)
 
 static INLINE void note_loss(const struct Qdisc *sch, struct instance *instance,
 			     const struct lane *lane, u32 number, const struct waiting *lost,
-			     u64 now_ns) {}
+			     u64 now_ns, u32 is_needless) {}
 
 static INLINE void serve(struct instance *instance, u32 number) {}
 

@@ -36,7 +36,8 @@ const volatile struct {
 	u32 instances;	/* interfaces that can use it at a time */
 	u32 lanes;	/* of each instance, with a scheduler */
 	u32 varies;	/* 1: the rate changes while packets wait */
-} fixed SECTION(".rodata.fixed") = { 1, 0, 0, 0, 1, 1, 0 };
+	u32 band_lanes;	/* lanes of a band: a lane of DualPI2, a tin, a class; 0: there are no bands */
+} fixed SECTION(".rodata.fixed") = { 1, 0, 0, 0, 1, 1, 0, 0 };
 
 struct settings {
 	u64 rate_bps;		/* of the link, at least 1 */
@@ -104,6 +105,24 @@ struct several {
 };
 #endif
 
+#ifdef HAS_ACK_FILTER
+#define SACK_BLOCKS 4
+#define TCP_BYTES 20	/* of a header without options */
+#define TCP_OPTIONS_BYTES 40	/* at most */
+
+/* What an ACK says: acks.bpf.h. */
+struct ack {
+	u64 connection;		/* the same for all packets of a connection in one direction */
+	u32 acked;		/* sequence number before which all has arrived */
+	u32 sacks[2 * SACK_BLOCKS];	/* begin and end of each block; an empty one ends the list */
+	u32 timestamps[2];	/* value and echo (RFC 7323); 0 without them */
+	u8 has_timestamps;
+	u8 ecn_flags;		/* ECE and CWR */
+	u8 is_pure;		/* no data, no other flags, and no options that would be missed */
+	u8 unused;
+};
+#endif
+
 struct instance {
 	struct counts counts;
 	u32 is_used;
@@ -125,6 +144,11 @@ struct instance {
 	u64 drawn;		/* random words that `draw_more` has given */
 	u64 edition;		/* of its settings */
 	struct params spare;
+#ifdef HAS_ACK_FILTER
+	struct ack newest;	/* the ACK that arrives */
+	u8 tcp[TCP_BYTES], option[TCP_OPTIONS_BYTES];	/* its header, and an option there */
+	u32 option_at;		/* where that is */
+#endif
 };
 
 /* All entries are one value of one map, so finding an entry takes four instructions. */

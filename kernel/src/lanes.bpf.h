@@ -306,14 +306,21 @@ static INLINE u64 ready_ns(const struct instance *instance)
 	return instance->several.ready_ns;
 }
 
-/* Tells the scheduler of a packet that was lost in place of an arrival. */
+/* Tells the scheduler of a packet that was lost in place of an arrival, or as a needless ACK. */
 static INLINE void note_loss(const struct Qdisc *sch, struct instance *instance,
 			     const struct lane *lane, u32 number, const struct waiting *lost,
-			     u64 now_ns)
+			     u64 now_ns, u32 is_needless)
 {
 #ifdef HAS_LOST
 	struct aqm_view view = packet_view(sch, instance, lane, number, lost, now_ns);
 
+#ifdef HAS_ACK_FILTER
+	if (is_needless) {
+		OF_SCHEDULER(_thinned)(&instance->several.state.own,
+				       &instance->params.scheduler.own, lanes_of(instance), &view);
+		return;
+	}
+#endif
 	OF_SCHEDULER(_lost)(&instance->several.state.own, &instance->params.scheduler.own,
 			    lanes_of(instance), &view);
 #endif

@@ -15,9 +15,9 @@ pub fn log_columns() -> String {
 }
 
 /// Names of `enum happening`.
-const EVENTS: [&str; 12] = [
+const EVENTS: [&str; 13] = [
     "arrive", "depart", "tick", "join", "leave", "salt", "ask", "lost", "send", "begin", "hosts",
-    "hold",
+    "hold", "ack",
 ];
 
 /// An event: `struct happened`.

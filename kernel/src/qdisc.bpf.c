@@ -8,7 +8,7 @@
  * text), HAS_DEPART, HAS_TICK, HAS_OCCUPANCY if the AQM has these functions, WANTS_CANDIDATE,
  * WANTS_FLOW if the hash of a packet's flow is used, WANTS_TRAFFIC_CLASS if its DSCP or ECN
  * codepoint is, WANTS_HOSTS if the hashes of its hosts are, HAS_READY if its scheduler shapes,
- * HAS_LOST if it is told of losses, LOGS, and with a scheduler SCHEDULER_HEADER (its file) and
+ * HAS_LOST if it is told of losses, HAS_ACK_FILTER if ACKs may be removed, LOGS, and with a scheduler SCHEDULER_HEADER (its file) and
  * SCHEDULER (its name). A coupled discipline is both AQM and scheduler, and COUPLED is defined. With
  * CLASSES the scheduler's lanes are classes of service, and AQM is `classes` of classes.bpf.h.
  * MADE_OF has the names of AQMs and scheduler, and whether there is a log.
@@ -34,6 +34,7 @@
 #include "waiting.bpf.h"
 #ifdef SCHEDULER
 #include "lanes.bpf.h"
+#include "acks.bpf.h"
 #else
 #include "fifo.bpf.h"
 #endif
@@ -62,13 +63,15 @@ static INLINE u32 has_room(struct Qdisc *sch, const struct instance *instance, u
 }
 
 /* Counts a verdict. As with Linux's RED, tc shows marks as overlimits. */
-static INLINE void count_verdict(struct Qdisc *sch, struct instance *instance,
+static INLINE void count_verdict(struct Qdisc *sch, struct instance *instance, u32 lane,
 				 enum aqm_verdict verdict)
 {
 	if (verdict < AQM_VERDICTS)
 		instance->counts.verdicts[verdict]++;
-	if (verdict == AQM_MARK)
+	if (verdict == AQM_MARK) {
 		sch->qstats.overlimits++;
+		count_mark(instance, lane);
+	}
 }
 
 /* Returns the verdict on an arriving packet; `candidate` gets the index of CHOKe's candidate. */
@@ -92,14 +95,18 @@ static INLINE enum aqm_verdict judge_arrival(struct Qdisc *sch, struct instance 
 	}
 #endif
 	verdict = known(aqm_settle(ARRIVE(instance, lane, &view), &view));
-	count_verdict(sch, instance, verdict);
+	count_verdict(sch, instance, number, verdict);
 	log(instance, HAPPENED_ARRIVE, number, arrived->packet, *candidate, verdict, &view);
 	return verdict;
 }
 
-/* Drops the packet at an index of a queue; 0 if there is none. */
+/*
+ * Drops the packet at an index of a queue, in place of an arrival or because it is an ACK that is
+ * needless; 0 if there is none.
+ */
 static INLINE u32 lose(struct Qdisc *sch, struct instance *instance, u32 number, u32 index,
-		       u64 now_ns, enum aqm_verdict why, struct bpf_sk_buff_ptr *to_free)
+		       u64 now_ns, enum aqm_verdict why, u32 is_needless,
+		       struct bpf_sk_buff_ptr *to_free)
 {
 	struct lane *lane = lane_for(sch, instance, number, now_ns);
 	struct waiting lost;
@@ -111,7 +118,7 @@ static INLINE u32 lose(struct Qdisc *sch, struct instance *instance, u32 number,
 	if (!victim)
 		return 0;
 	change_occupancy(sch, instance, lane, number, &lost, now_ns, -1);
-	note_loss(sch, instance, lane, number, &lost, now_ns);
+	note_loss(sch, instance, lane, number, &lost, now_ns, is_needless);
 	log_time(instance, HAPPENED_LOSE, number, lost.packet, index, why, now_ns, 0);
 	count_loss(sch, instance, lost.bytes);
 	bpf_qdisc_skb_drop(victim, to_free);
@@ -144,7 +151,7 @@ OUTLINED u32 make_room(struct Qdisc *sch, struct instance *instance, struct refu
 	if (why == AQM_DROP_BOTH) {
 		lane = lane_at(instance, own);
 		if (lane && packets_in(sch, lane) &&
-		    lose(sch, instance, own, arrived->candidate, now_ns, why, to_free))
+		    lose(sch, instance, own, arrived->candidate, now_ns, why, 0, to_free))
 			instance->counts.verdicts[AQM_DROP_BOTH]++;
 		return 0;
 	}
@@ -160,7 +167,7 @@ OUTLINED u32 make_room(struct Qdisc *sch, struct instance *instance, struct refu
 			index = index_at_random(sch, instance, lane);
 		else if (victim == VICTIM_TAIL)
 			index = packets_in(sch, lane) - 1;
-		if (!lose(sch, instance, number, index, now_ns, why, to_free))
+		if (!lose(sch, instance, number, index, now_ns, why, 0, to_free))
 			break;
 		is_room = has_room(sch, instance, bytes);
 		if (is_room)
@@ -172,6 +179,24 @@ OUTLINED u32 make_room(struct Qdisc *sch, struct instance *instance, struct refu
 	arrived->why = why;
 	return is_room;
 }
+
+#ifdef HAS_ACK_FILTER
+/*
+ * Removes the ACK that the one which has just joined a lane makes needless. To the kernel nothing was
+ * dropped: a sender of its own must not slow down for it.
+ */
+OUTLINED void filter_acks(struct Qdisc *sch, struct instance *instance, const struct lane *lane,
+			  u32 number, u64 now_ns, struct bpf_sk_buff_ptr *to_free)
+{
+	enum aqm_verdict why = AQM_DROP_FORCED;
+	u32 found;
+
+	keep_ack(instance, lane);
+	found = needless_ack(instance, number);
+	if (found && lose(sch, instance, number, found - 1, now_ns, why, 1, to_free))
+		count_verdict(sch, instance, number, why);
+}
+#endif
 
 SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 {
@@ -194,6 +219,11 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	arrived.flow_hash = bpf_skb_get_hash(skb);
 #endif
 	arrived.traffic_class = traffic_class(instance, skb);
+#ifdef HAS_ACK_FILTER
+	arrived.is_ack = read_ack(instance, skb);
+	if (arrived.is_ack)
+		log_ack(instance, now_ns);
+#endif
 	number = classify(instance, &arrived, skb);
 	lane = lane_for(sch, instance, number, now_ns);
 	count_arrival(instance, skb, arrived.bytes, now_ns);
@@ -217,6 +247,10 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	skb = put(sch, instance, lane, number, skb, &arrived);
 	if (skb)
 		goto drop;
+#ifdef HAS_ACK_FILTER
+	if (arrived.is_ack)
+		filter_acks(sch, instance, lane, number, now_ns, to_free);
+#endif
 	return is_drop(verdict) ? NET_XMIT_CN : NET_XMIT_SUCCESS;
 drop:
 	log_time(instance, HAPPENED_LOSE, number, arrived.packet, 0, refused.why, now_ns, 0);
@@ -264,7 +298,7 @@ static INLINE enum aqm_verdict judge(struct Qdisc *sch, struct instance *instanc
 	view.sojourn_ns = now_ns - waited->since_ns;
 	verdict = known(aqm_mark_instead(DEPART(instance, lane, &view), &view));
 	if (verdict != AQM_ADMIT)
-		count_verdict(sch, instance, verdict);
+		count_verdict(sch, instance, number, verdict);
 	log(instance, HAPPENED_DEPART, number, waited->packet, 0, verdict, &view);
 	return verdict;
 #else

@@ -41,6 +41,7 @@ struct sk_buff {
 	char cb[48] __attribute__((aligned(8)));
 	u32 len;
 	unsigned short protocol, network_header;
+	u32 tail;	/* end of what is in one piece, from `head` on */
 	unsigned char *head, *data;
 } FOUND_BY_LIBBPF;
 
@@ -52,6 +53,8 @@ struct qdisc_skb_cb {
 struct iphdr {
 	u8 ihl : 4, version : 4;
 	u8 tos;
+	unsigned short tot_len, frag_off;
+	u8 protocol;
 	u32 saddr, daddr;
 } FOUND_BY_LIBBPF;
 
@@ -62,6 +65,8 @@ struct in6_addr {
 } FOUND_BY_LIBBPF;
 
 struct ipv6hdr {
+	unsigned short payload_len;
+	u8 nexthdr;
 	struct in6_addr saddr, daddr;
 } FOUND_BY_LIBBPF;
 

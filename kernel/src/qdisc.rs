@@ -33,6 +33,8 @@ const LINK: &str = "link";
 /// varies: nobody else may write them.
 const PARAMS: &str = "params";
 const EDITION: &str = "edition";
+/// Marks of each band: 16 words for each instance; only of a kind whose scheduler has bands.
+const BANDS: &str = "bands";
 /// `id` of Linux's `struct Qdisc_ops`, with a zero at its end.
 const NAME_BYTES: usize = 16;
 
@@ -165,6 +167,9 @@ impl QdiscKind {
                 Some(".data.edition") if is_followed => {
                     map.pin(self.folder.join(EDITION)).map_err(lost)?;
                 }
+                Some(".data.of_bands") if fixed.band_lanes > 0 => {
+                    map.pin(self.folder.join(BANDS)).map_err(lost)?;
+                }
                 Some("happenings") if fixed.log_bytes > 0 => {
                     map.pin(self.folder.join("log")).map_err(lost)?;
                 }
@@ -204,7 +209,9 @@ impl QdiscKind {
         };
         for mut map in open.maps_mut() {
             match map.name().to_str() {
-                Some("places") => map.set_max_entries(fixed.instances * fixed.places())?,
+                Some("places" | "acks") => {
+                    map.set_max_entries(fixed.instances * fixed.places())?;
+                }
                 Some("lanes") => map.set_max_entries(fixed.instances * fixed.lanes)?,
                 Some("happenings") if fixed.log_bytes > 0 => {
                     map.set_max_entries(fixed.log_bytes)?;

@@ -22,6 +22,8 @@ pub struct Fixed {
     pub varies: bool,
     /// Lanes of the scheduler; without one 1.
     pub lanes: u32,
+    /// Lanes of each of its bands, whose marks are counted apart; 0: it has no bands.
+    pub band_lanes: u32,
     /// Bytes of the log of decisions, a power of 2 and at least a page; 0: no log.
     pub log_bytes: u32,
     /// Devices at whose ingress marks are set, behind the interfaces; empty: no marks.
@@ -47,6 +49,7 @@ impl Fixed {
             self.instances,
             self.lanes,
             self.varies.into(),
+            self.band_lanes,
         ];
         words.map(u32::to_ne_bytes).concat()
     }

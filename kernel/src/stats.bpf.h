@@ -54,6 +54,24 @@ struct {
 /* Samples that were lost because the ring buffer was full. */
 u64 unsampled SECTION(".data.unsampled") = 0;
 
+#ifdef SCHEDULER
+#define MOST_BANDS 16
+
+/* Marks of each band of each instance, ever. */
+u64 marks_of_bands[INSTANCES][MOST_BANDS] SECTION(".data.of_bands") = { { 0 } };
+#endif
+
+/* Counts a mark of a packet of a lane. */
+static INLINE void count_mark(const struct instance *instance, u32 lane)
+{
+#ifdef SCHEDULER
+	u32 band = fixed.band_lanes ? lane / fixed.band_lanes : MOST_BANDS;
+
+	if (band < MOST_BANDS)
+		marks_of_bands[instance->number & (INSTANCES - 1)][band]++;
+#endif
+}
+
 /* The step of the histogram in which a time is counted. */
 static INLINE u32 step_of(u64 ns)
 {

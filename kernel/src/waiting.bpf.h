@@ -32,6 +32,7 @@ struct waiting {
 	u32 packet;		/* its number, counted by arrival from 1; for marks and the log */
 	u8 traffic_class;	/* DSCP and ECN codepoint, if they are used; else 0 */
 	u8 is_marked;
+	u8 is_ack;		/* what it says is kept: acks.bpf.h */
 };
 
 /* A place where a packet waits. */

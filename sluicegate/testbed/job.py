@@ -241,6 +241,8 @@ class QdiscJob:
         changes: What `tc` changes during the run, in the order of time.
         headers: 1: the packets' headers are brought back, too; else 0. (A number, so that the
             laboratory reads the same instructions for both, and one seed gives one result.)
+        marks: For each of these links the map of BPF with the marks of its bands
+            (`band_marks.py`); empty: there is none.
     """
 
     before: Sequence[Sequence[str]]
@@ -253,6 +255,7 @@ class QdiscJob:
     during: Sequence[Sequence[str]] = ()
     changes: Sequence[Change] = ()
     headers: int = 0
+    marks: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

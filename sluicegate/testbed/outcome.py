@@ -108,12 +108,15 @@ class Seen:
         left: Likewise, packets that left over the link.
         sampled_ns: When it was told how much waits before it, shape (L,).
         told: What `tc -s -j` told then, a line each time.
+        marks: Packets of each band that were marked until then, shape (L, bands); None: they are
+            not told apart.
     """
 
     came: NDArray[np.void]
     left: NDArray[np.void]
     sampled_ns: NDArray[np.int64]
     told: str
+    marks: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)

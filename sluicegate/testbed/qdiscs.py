@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sluicegate.errors import SluiceError
 from sluicegate.testbed.addresses import Side, across
+from sluicegate.testbed.band_marks import BandMarks
 from sluicegate.testbed.changes import Changes
 from sluicegate.testbed.command import command
 from sluicegate.testbed.job import FOLDER, QdiscJob
@@ -51,7 +53,17 @@ class Qdiscs:
             for side in job.towards
         ]
         self.start_ns = time.monotonic_ns()
-        self._samplers = [_Sampler(side, self.start_ns, job.sampling_ns) for side in job.towards]
+        marks = job.marks or [""] * len(job.towards)
+        self._samplers = [
+            # links of one kind of qdisc began to use it in this order
+            _Sampler(
+                side,
+                self.start_ns,
+                job.sampling_ns,
+                BandMarks(path, marks[:place].count(path)) if path else None,
+            )
+            for place, (side, path) in enumerate(zip(job.towards, marks, strict=True))
+        ]
 
     def begin(self, start_ns: int) -> None:
         """Begin what has to be done during the run, which starts at a time of CLOCK_MONOTONIC."""
@@ -98,14 +110,16 @@ class Qdiscs:
 
 
 class _Sampler:
-    """Asks one process of `tc` again and again how much waits."""
+    """Asks one process of `tc` again and again how much waits, and counts marks by band."""
 
-    def __init__(self, side: Side, start_ns: int, every_ns: int) -> None:
+    def __init__(self, side: Side, start_ns: int, every_ns: int, marks: BandMarks | None) -> None:
         self._question = f"qdisc show dev {side}\n".encode()
         self._start_ns = start_ns
         self._every_ns = every_ns
         self._times_ns: list[int] = []
         self._told: list[bytes] = []
+        self._marks = marks
+        self._marked: list[NDArray[np.int64]] = []
         self._tc = subprocess.Popen(
             ["tc", "-s", "-j", "-batch", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
@@ -127,10 +141,12 @@ class _Sampler:
                 return
             self._times_ns.append(time.monotonic_ns())
             self._told.append(told)
+            if self._marks:
+                self._marked.append(self._marks.read())
             next_ns += self._every_ns
 
-    def stop(self) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], str]:
-        """When it was told, and all that was told.
+    def stop(self) -> tuple[NDArray[np.int64], str, NDArray[np.int64] | None]:
+        """When it was told, all that was told, and the marks by band.
 
         Raises:
             SluiceError: If `tc` has failed.
@@ -140,4 +156,5 @@ class _Sampler:
         self._tc.communicate()
         if code := self._tc.returncode:
             raise SluiceError(f"tc -s -j -batch - ended with {code}")
-        return np.array(self._times_ns, dtype=np.int64), b"".join(self._told).decode()
+        marks = np.array(self._marked) if self._marks else None
+        return np.array(self._times_ns, dtype=np.int64), b"".join(self._told).decode(), marks

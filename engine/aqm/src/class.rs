@@ -56,6 +56,8 @@ pub struct Functions {
     pub ready: bool,
     /// `X_lost`, of one that is told of losses.
     pub lost: bool,
+    /// `X_ack_filter` and `X_thinned`, of one that may have ACKs removed.
+    pub ack_filter: bool,
     /// Not a function: the view of an arrival shows a candidate.
     pub candidate: bool,
 }
@@ -199,6 +201,7 @@ impl Class {
             occupancy: self.code.occupancy.is_some(),
             ready: self.code.ready_ns.is_some(),
             lost: self.code.lost.is_some(),
+            ack_filter: self.code.ack_filter.is_some(),
             candidate: self.code.wants_candidate != 0,
         }
     }

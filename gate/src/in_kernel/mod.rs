@@ -31,11 +31,6 @@ pub use {
     ready::{Ready, compiled, scheduler},
 };
 
-/// Why no discipline here removes ACKs.
-#[cfg(feature = "kernel")]
-const NO_ACK_FILTER: &str = "our qdisc does not read what an ACK says; sluiced without --backend kernel \
-                             does, and Linux's own cake";
-
 /// Reads the settings of the forward link only, because a qdisc serves one interface.
 ///
 /// # Errors
@@ -60,8 +55,6 @@ pub fn read(options: &LinkOptions) -> Result<Settings, SettingsError> {
         return Err(SettingsError(format!("in the kernel, {why}")));
     }
     let mut settings = Settings::read(options)?;
-    let discipline = &settings.forward.discipline;
-    discipline.without_ack_filter(NO_ACK_FILTER)?;
     if !matches!(settings.forward.service(), None | Some(Service::Steps(_))) {
         return Err(SettingsError(
             "in the kernel, a qdisc has a rate at each moment, and no opportunities: --rate-file must be \

@@ -94,6 +94,10 @@ impl Ready {
                 sampled: SAMPLED,
                 varies: settings.forward.varying.is_some(),
                 lanes: scheduler.as_ref().map_or(1, Scheduler::lanes_of),
+                band_lanes: scheduler
+                    .as_ref()
+                    .and_then(Scheduler::bands_of)
+                    .map_or(0, |(_, lanes)| lanes as u32),
                 // size of a ring buffer: a power of 2
                 log_bytes: log_megabytes.map_or(0, |count| (count << 20).next_power_of_two()),
                 marks_at,

@@ -2,7 +2,6 @@
 
 use std::io;
 
-use super::NO_ACK_FILTER;
 use crate::{
     Failure,
     daemon::clock_ns,
@@ -12,13 +11,15 @@ use crate::{
     shadow::{self, Shadows},
 };
 
+/// Why a shadow removes no ACKs.
+const NO_ACK_FILTER: &str = "a sample of the qdisc does not say what an ACK acknowledges";
 /// Longest time between two looks at the arrivals for a shadow, ns: room for a million packets a second.
 const LOOK_NS: u64 = 10_000_000;
 
 /// Returns the shadow, if one is asked for.
 ///
 /// # Errors
-/// If its discipline is wrong or removes ACKs: a sample does not say what an ACK acknowledges.
+/// If its discipline is wrong or removes ACKs.
 pub fn shadow_of(
     text: Option<&str>,
     settings: &Settings,

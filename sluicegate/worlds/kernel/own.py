@@ -15,6 +15,8 @@ from sluicegate.worlds.real.alone import alone
 from sluicegate.worlds.real.varying import LINK
 
 KIND = "sluice"
+# where sluiced pins the maps of kinds (kernel/src/qdisc.rs)
+_KINDS = "/sys/fs/bpf/sluice"
 _OBJECT, _SCENARIO, _RATES = "qdisc.o", "scenario.toml", "rates.csv"
 
 
@@ -68,6 +70,7 @@ def own(
     def layer(seed: int) -> Layer:
         return Layer(
             words=kind,
+            marks=f"{_KINDS}/{kind}/bands" if marks and discipline.bands else "",
             shapes=True,
             marks_behind=marks,
             before=[[*install, "--seed", str(seed)]],

@@ -41,6 +41,7 @@ class Layer:
         has_bands: Whether its bands, if it has any, are those of the discipline.
         more: Lines of `tc` that follow, with `{link}` in place of the link; the qdisc's handle is
             `HANDLE` then, and that of the shaper before it `1:`.
+        marks: The map of BPF with the marks of its bands; empty: there is none.
         before: Commands that come first.
         after: A command whose output is kept; empty: none.
         during: A command that runs during the run, as in `QdiscJob`; empty: none.
@@ -54,6 +55,7 @@ class Layer:
     shapes: bool
     marks_behind: bool = False
     has_bands: bool = True
+    marks: str = ""
     more: Sequence[str] = ()
     before: Sequence[Sequence[str]] = ()
     after: Sequence[str] = ()
@@ -103,6 +105,7 @@ def lab_plan(
         marks_behind=any(each.marks_behind for each in layers),
         during=[each.during for each in layers if each.during],
         headers=int(headers),
+        marks=[layer.marks, (back or layer).marks][: len(towards)],
     )
     planned = plan(scenario, discipline, replication, router, congestion_control, False)
     clients, servers = planned.job.hosts

@@ -134,6 +134,7 @@ class LinkSeen:
         counts = np.array([[each[name] for name in _COUNTS] for each in qdiscs], dtype=np.int64)
         self._dropped, overlimits, self._waiting = counts[: len(seen.sampled_ns)].T
         self._overlimits = overlimits if marks_behind else None
+        self._marks = seen.marks
         self._sampled_ns = seen.sampled_ns
         source = sources(seen)
         left_ns = seen.left["time_ns"]
@@ -191,10 +192,16 @@ class LinkSeen:
     def bands(self, since_ns: int, until_ns: int, rate_bps: float) -> Sequence[Tally]:
         """The same of each band; see `Tally` for what is not known."""
         looks = self._sampled(since_ns, until_ns)
-        marks_known = self._overlimits is None or not _grown(self._overlimits, looks)
+        marks_known = (
+            self._overlimits is None
+            or self._marks is not None
+            or not _grown(self._overlimits, looks)
+        )
         found = []
         for place, packets in enumerate(self._bands):
             passed = self._passed(packets, since_ns, until_ns, rate_bps)
+            if self._marks is not None:
+                passed.verdicts[_MARK] = _grown(self._marks[:, place], looks)
             first, last = np.searchsorted(packets.lost_ns, [since_ns, until_ns])
             told = self._told[place] if self._told else Told()
             lost = int(last - first) if told.dropped is None else _grown(told.dropped, looks)

@@ -84,12 +84,6 @@ class Kernel(RealNetwork[KernelRecord]):
         """Why what stands before a link cannot be a qdisc, with the path of the field."""
         own = before(scenario, discipline, link)[1]
         yield from of_discipline(own)
-        # as gate/src/in_kernel/mod.rs; an AQM in Python has no such parameter
-        if own.configured.params.get("ack_filter", "off") != "off":
-            yield (
-                "cake.ack_filter must be off: our qdisc does not remove ACKs; the gate and the "
-                "network world do, and Linux's own cake (world twin)"
-            )
 
     def layer(self, scenario: NetworkScenario, discipline: Discipline, link: str = LINK) -> LayerOf:
         """What stands before a link, as a qdisc."""
