@@ -77,7 +77,8 @@ pub struct Quirks {
     /// Linux, two rules of the same function (`tcp_rack_reo_timeout`). A recovery that the
     /// reordering timer begins has counted one packet as delivered, so that it may send one more
     /// than what arrives; RFC 9937 counts deliveries only. And during a recovery, whatever began
-    /// it, that timer leaves the window as it is.
+    /// it, that timer leaves the window as it is. Neither is for a control such as BBR, which
+    /// decides alone at each ACK: this timer never changes its window.
     pub counts_timer_as_ack: bool,
     /// Linux: after a time-out the sender tests whether it was spurious (F-RTO, RFC 5682).
     pub questions_time_outs: bool,

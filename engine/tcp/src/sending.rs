@@ -37,7 +37,7 @@ impl Sender {
         let mut lost = 0;
         if let Some(rack) = &mut self.rack {
             lost = rack.on_time_out(moment.now_ns, self.una);
-            self.tell_losses();
+            self.report_losses();
         } else {
             self.next = self.una;
         }

@@ -77,10 +77,10 @@ impl ClassicQueue {
 
     /// A round is over; the shortest round-trip time is known. The logarithms of both thresholds lack
     /// so many bits.
-    pub fn end_round(&mut self, min_rtt_ns: u64, bits_less: i32) {
+    pub fn end_round(&mut self, min_rtt_ns: u64, missing_bits: i32) {
         let Some(mean_us) = self.mean_us else { return };
         let above = |us: f64, reference: f64| {
-            us.max(1.0).log2() - reference.log2() * 0.5_f64.powi(bits_less)
+            us.max(1.0).log2() - reference.log2() * 0.5_f64.powi(missing_bits)
         };
         self.score += WEIGHT * above(self.deviation_us, VARIATION_US);
         let depth_us = mean_us - min_rtt_ns as f64 / 1e3;
@@ -100,7 +100,7 @@ mod tests {
 
     /// Returns the least share after each of 100 rounds of 20 ACKs; the round-trip time goes from
     /// `least_us` to `least_us + swing_us` and back in steps, ten rounds each way.
-    fn shares(least_us: u64, swing_us: u64, bits_less: i32) -> Vec<f64> {
+    fn shares(least_us: u64, swing_us: u64, missing_bits: i32) -> Vec<f64> {
         let mut queue = ClassicQueue::default();
         queue.reduce(64.0);
         assert_eq!(queue.shift, 10);
@@ -110,7 +110,7 @@ mod tests {
                     let place = (round % 20 * 20 + ack).min(400 - (round % 20 * 20 + ack));
                     queue.sample(1000 * (least_us + swing_us * place / 200));
                 }
-                queue.end_round(1000 * least_us, bits_less);
+                queue.end_round(1000 * least_us, missing_bits);
                 queue.least_share()
             })
             .collect()

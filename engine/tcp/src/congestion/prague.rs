@@ -40,12 +40,12 @@ pub(crate) type Prague = WithTarget<25>;
 /// Prague; round trips shorter than `TARGET_MS` count as so long, and the thresholds of its fallback
 /// lack so many bits.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct WithTarget<const TARGET_MS: u64, const BITS_LESS: i32 = 0>(
-    Box<State<TARGET_MS, BITS_LESS>>,
+pub(crate) struct WithTarget<const TARGET_MS: u64, const MISSING_BITS: i32 = 0>(
+    Box<State<TARGET_MS, MISSING_BITS>>,
 );
 
 #[derive(Clone, Debug, Default)]
-struct State<const TARGET_MS: u64, const BITS_LESS: i32> {
+struct State<const TARGET_MS: u64, const MISSING_BITS: i32> {
     /// Window with its fraction, packets; 0 before the first ACK.
     window: f64,
     /// Estimated share of the packets that are marked; `None` before the first mark.
@@ -69,7 +69,9 @@ struct State<const TARGET_MS: u64, const BITS_LESS: i32> {
     classic: ClassicQueue,
 }
 
-impl<const TARGET_MS: u64, const BITS_LESS: i32> Control for WithTarget<TARGET_MS, BITS_LESS> {
+impl<const TARGET_MS: u64, const MISSING_BITS: i32> Control
+    for WithTarget<TARGET_MS, MISSING_BITS>
+{
     const ANSWERS_MARKS: bool = true;
     const PACES: bool = true;
 
@@ -161,7 +163,7 @@ impl<const TARGET_MS: u64, const BITS_LESS: i32> Control for WithTarget<TARGET_M
     }
 }
 
-impl<const TARGET_MS: u64, const BITS_LESS: i32> State<TARGET_MS, BITS_LESS> {
+impl<const TARGET_MS: u64, const MISSING_BITS: i32> State<TARGET_MS, MISSING_BITS> {
     const TARGET_NS: u64 = TARGET_MS * MS;
 
     fn rate(&self, window: &Window, outstanding: u32, srtt_ns: u64) -> f64 {
@@ -254,7 +256,7 @@ impl<const TARGET_MS: u64, const BITS_LESS: i32> State<TARGET_MS, BITS_LESS> {
         {
             let share = f64::from(self.marked) / f64::from(self.delivered);
             *alpha += GAIN * (share.min(1.0) - *alpha);
-            self.classic.end_round(ack.min_rtt_ns, BITS_LESS);
+            self.classic.end_round(ack.min_rtt_ns, MISSING_BITS);
         }
         self.estimated_ns = ack.now_ns;
         (self.delivered, self.marked) = (0, 0);

@@ -495,7 +495,7 @@ fn find_lost<F>(sender: &mut Sender, moment: &Moment<F>) -> Lost {
     let rack = sender.rack();
     let lost = rack.find_lost(config, now_ns, latest, (srtt_ns, recovers));
     if lost.packets > 0 {
-        sender.tell_losses();
+        sender.report_losses();
     }
     lost
 }
@@ -523,8 +523,8 @@ fn begin_recovery<F>(sender: &mut Sender, moment: &Moment<F>, found: Lost) {
 }
 
 impl Sender {
-    /// Tells congestion control of each packet found lost, if it asks for that.
-    pub(crate) fn tell_losses(&mut self) {
+    /// Reports each packet found lost to congestion control, if it asks for that.
+    pub(crate) fn report_losses(&mut self) {
         let Some(rack) = &mut self.rack else { return };
         if let Some(deliveries) = &mut rack.deliveries {
             for lost in deliveries.take_losses() {
