@@ -8,7 +8,8 @@
 //! A packet's route is a list of links (`routes`). Each link keeps its packets in transit in order
 //! (`line`), and only the first packet of each link is an event (`tournament`). So the cost of an
 //! event depends on the number of links, not of packets or flows (`network`). All other events,
-//! mainly timers, are in the `agenda`. The `world` moves packets between network and endpoints.
+//! mainly timers, are in the `agenda`. The `world` moves packets between network and endpoints. Where
+//! receivers acknowledge each packet at once, data turns into ACKs ahead of time (`turning`).
 
 mod agenda;
 mod ahead;
@@ -41,6 +42,7 @@ mod timer;
 mod topology;
 mod tournament;
 mod trace;
+mod turning;
 mod world;
 
 pub use completions::{BySize, Completions, SIZES};

@@ -12,11 +12,12 @@ use sluice_link::{Clock, Ticks, Transmitter};
 
 use crate::{
     line::{Line, Store},
-    packet::{Packed, Packet, Place, Transit},
+    packet::{Kind, Packed, Packet, Place, Transit},
     routes::{Leg, Routes},
     topology::Topology,
     tournament::Tournament,
     trace::{Step, Trace},
+    turning::Turns,
 };
 
 /// State of a link, in two cache lines.
@@ -53,6 +54,10 @@ pub struct Links {
     /// Number of each link's event.
     event_of_link: Vec<usize>,
     hops: Vec<Hop>,
+    /// Where the hops begin of ACKs that go on where they meet.
+    hops_back: u32,
+    /// True if data turns into ACKs at the end of its route.
+    turns: bool,
     /// The first events are packets that come out of links; after these are those of ports, and then
     /// packets that come out of wires. Links with a longer delay have lower numbers: of packets that
     /// come out at the same tick, the one that was sent first comes first.
@@ -62,7 +67,7 @@ pub struct Links {
 
 impl Links {
     /// All links of a topology, without packets.
-    pub fn new(topology: &Topology, routes: &Routes, clock: Clock) -> Self {
+    pub fn new(topology: &Topology, routes: &Routes, turns: &Turns, clock: Clock) -> Self {
         let mut order: Vec<usize> = (0..topology.links.len()).collect();
         order.sort_by_key(|link| Reverse(topology.links[*link].delay_ns));
         let mut event_of_link = vec![0; order.len()];
@@ -84,7 +89,7 @@ impl Links {
             let event = event_of_link[number] as u32;
             hop_of_link.push(match &link.port {
                 Some(_) => Hop::Port(ports),
-                None if routes.follows_on(number) => Hop::FollowingLink(event),
+                None if routes.before(number).is_some() => Hop::FollowingLink(event),
                 None => Hop::Link(event),
             });
             hop_of_wire.push(Hop::Wire(wires));
@@ -104,12 +109,26 @@ impl Links {
             Leg::Wire(link) => hop_of_wire[link],
             Leg::End => Hop::End,
         };
+        let mut hops: Vec<_> = routes.hops().map(hop).collect();
+        let hops_back = hops.len() as u32;
+        if let Some(meeting) = &turns.meeting {
+            // the same for ACKs that go on where they meet
+            let link = event_of_link[meeting.link] as u32;
+            hops.extend_from_within(..);
+            for hop in &mut hops[hops_back as usize..] {
+                if matches!(hop, Hop::Link(each) if *each == link) {
+                    *hop = Hop::FollowingLink(link);
+                }
+            }
+        }
         Self {
             clock,
             events: Tournament::new(states.len() + (ports + wires) as usize),
             states,
             event_of_link,
-            hops: routes.hops().map(hop).collect(),
+            hops,
+            hops_back,
+            turns: turns.are_found(),
             store: Store::default(),
         }
     }
@@ -161,20 +180,22 @@ impl Links {
     }
 
     /// Sends a packet as soon as the link is free, then also over the links that follow on. `note`
-    /// gets each step with the number of its link, if the trace is on.
+    /// gets each step with the number of its link, if the trace is on. Returns the time at which the
+    /// packet comes to a receiver, if it turns there; only with `TURNS`.
     #[inline(always)]
-    pub fn carry<T: Trace>(
+    pub fn carry<T: Trace, const TURNS: bool>(
         &mut self,
         now: Ticks,
         first: u32,
         packed: Packed,
         mut place: Place,
         mut note: impl FnMut(Ticks, Step, usize),
-    ) {
-        let bytes = u32::from(Packet::from(packed).bytes);
+    ) -> Option<Ticks> {
+        let Packet { bytes, kind, .. } = packed.into();
+        let bytes = u32::from(bytes);
         let mut link = first as usize;
         let mut at = now;
-        let state = loop {
+        let (state, hop) = loop {
             let state = &mut self.states[link];
             let start = at.max(state.transmitter.free());
             let out = state.transmitter.send(self.clock, at, bytes);
@@ -192,15 +213,51 @@ impl Links {
             }
             at = out;
             let Hop::FollowingLink(next) = hop else {
-                break state;
+                break (state, hop);
             };
             link = next as usize;
         };
+        if TURNS
+            && self.turns
+            && let (Hop::End, Kind::Data) = (hop, kind)
+        {
+            return Some(at);
+        }
         if state.line.is_empty() {
             self.events.set(link, at);
         }
         let transit = Transit::new(packed, place);
         state.line.push(&mut self.store, at, transit);
+        None
+    }
+
+    /// Returns the place of an ACK at the start of its route; whether it goes on where ACKs meet.
+    #[inline]
+    pub fn start_back(&self, route: u32, goes_on: bool) -> Place {
+        Place::new(route + if goes_on { self.hops_back } else { 0 }, 0)
+    }
+
+    /// Lets what is on these links into the next ones, in the order in which it comes out.
+    #[cold]
+    pub fn let_in(&mut self, events: &[usize]) {
+        let due =
+            |links: &Self, event: usize| Some((links.states[event].line.due(&links.store)?, event));
+        while let Some((due, event)) = events.iter().filter_map(|event| due(self, *event)).min() {
+            let transit = self.take(event);
+            let Hop::Link(next) = self.hop(transit.place) else {
+                unreachable!("ACKs meet in a link without a port");
+            };
+            self.carry::<(), false>(due, next, transit.packed(), transit.place, |_, _, _| {});
+        }
+    }
+
+    /// Sends an ACK of data that turned, at a time that may be to come.
+    #[inline]
+    pub fn send_back(&mut self, at: Ticks, packed: Packed, place: Place) {
+        let Hop::Link(first) = self.hop(place) else {
+            unreachable!("no port is before the first link back, and it follows no other");
+        };
+        self.carry::<(), false>(at, first, packed, place, |_, _, _| {});
     }
 
     /// Returns when a link has sent all packets so far.

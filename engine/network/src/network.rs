@@ -12,6 +12,7 @@ use sluice_wire::{Tampering, Wire, WireTally};
 
 use crate::{
     classes::Classes,
+    endpoints::Endpoints,
     links::{Hop, Links},
     observation::PortState,
     packet::{Packed, Packet, Place, Transit},
@@ -22,6 +23,7 @@ use crate::{
     tally::Tally,
     topology::{self, Topology},
     trace::{Step, Trace, noting},
+    turning::{Receivers, Turns},
 };
 
 /// Maximum number of packets in transit, 32 bytes each: unlimited queues could fill the memory.
@@ -36,6 +38,8 @@ pub struct Network<T, const BY_CLASS: bool> {
     /// When the last packet came out of a wire.
     out_of_wire: Ticks,
     pub aside: Aside,
+    /// Where data turns.
+    receivers: Receivers,
     classes: Classes,
     trace: T,
     /// Number of packets sent, counted only with a trace.
@@ -47,6 +51,7 @@ macro_rules! around {
     ($network:expr) => {
         Around {
             links: &mut $network.links,
+            receivers: &mut $network.receivers,
             aside: &mut $network.aside,
             classes: &$network.classes,
             trace: &mut $network.trace,
@@ -59,11 +64,12 @@ impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
     pub fn new(
         topology: &Topology,
         (routes, classes): (Routes, Classes),
+        (turns, ends): (&Turns, &mut Endpoints),
         clock: Clock,
         (seed, replication): (u64, u64),
         trace: T,
     ) -> Self {
-        let links = Links::new(topology, &routes, clock);
+        let links = Links::new(topology, &routes, turns, clock);
         let (mut ports, mut wires) = (Vec::new(), Vec::new());
         for (number, link) in topology.links.iter().enumerate() {
             if let Some(port) = &link.port {
@@ -89,11 +95,18 @@ impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
             }
         }
         Self {
-            links,
             ports,
             wires,
             out_of_wire: NEVER,
             aside: Aside::default(),
+            receivers: match turns.are_found() {
+                false => Receivers::default(),
+                true => {
+                    let receivers = std::mem::take(&mut ends.receivers);
+                    Receivers::new(receivers, ends.kinds.clone(), turns, &links)
+                }
+            },
+            links,
             classes,
             trace,
             sent: 0,
@@ -169,7 +182,7 @@ impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
                 let (clock, trace, aside) = (self.links.clock, &mut self.trace, &self.aside);
                 let note = noting(clock, trace, aside, now, transit);
                 self.links
-                    .carry::<T>(now, link, transit.packed(), transit.place, note);
+                    .carry::<T, false>(now, link, transit.packed(), transit.place, note);
             }
             Hop::Port(port) => self.join(now, port as usize, transit.packed(), transit.place),
             Hop::Wire(wire) => self.enter_wire(now, wire as usize, transit),

@@ -18,6 +18,7 @@ use crate::{
     topology,
     tournament::Tournament,
     trace::{Event, Step, Trace, noting},
+    turning::Receivers,
 };
 
 /// A queue before a link, the random words for its AQM, and its counts.
@@ -69,6 +70,7 @@ pub struct Site {
 /// What a port needs of the network around it.
 pub struct Around<'a, T> {
     pub links: &'a mut Links,
+    pub receivers: &'a mut Receivers,
     pub aside: &'a mut Aside,
     pub classes: &'a Classes,
     pub trace: &'a mut T,
@@ -261,7 +263,11 @@ impl Port {
             self.tally.cell(class, &packet).verdicts[Verdict::Mark as usize] += marked;
         }
         let Site { link_event, .. } = self.site;
-        around.carry(now, link_event, transit);
+        if around.carry(now, link_event, transit)
+            && let Some(next) = self.queue.head()
+        {
+            around.receivers.fetch(&next.packet.packet());
+        }
         let end = around.links.free(link_event);
         (self.busy, self.next) = (true, end);
         let delay_ns = around.links.clock.ns(end) - since_ns;
@@ -413,17 +419,16 @@ impl<T: Trace> Around<'_, T> {
         noting(self.links.clock, self.trace, self.aside, now, transit)
     }
 
-    /// Sends a packet over a link, and those that follow on.
-    #[inline]
-    fn carry(&mut self, now: Ticks, link_event: usize, transit: Transit) {
+    /// Sends a packet over a link, and those that follow on. Returns true if it turns at their end.
+    #[inline(always)]
+    fn carry(&mut self, now: Ticks, link_event: usize, transit: Transit) -> bool {
         let note = noting(self.links.clock, self.trace, self.aside, now, transit);
-        self.links.carry::<T>(
-            now,
-            link_event as u32,
-            transit.packed(),
-            transit.place,
-            note,
-        );
+        let (packed, link) = (transit.packed(), link_event as u32);
+        let turns = (self.links).carry::<T, true>(now, link, packed, transit.place, note);
+        if let Some(at) = turns {
+            (self.receivers).turn(at, packed, self.links, self.aside);
+        }
+        turns.is_some()
     }
 }
 

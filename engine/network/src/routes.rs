@@ -109,8 +109,8 @@ impl Routes {
         self.hops.iter().copied()
     }
 
-    /// True if all routes over this link have the same other link just before it.
-    pub fn follows_on(&self, link: usize) -> bool {
-        self.before[link].is_some()
+    /// Returns the other link that all routes over this link have just before it; `None` if they differ.
+    pub fn before(&self, link: usize) -> Option<usize> {
+        self.before[link]
     }
 }

@@ -10,6 +10,7 @@ use crate::{
     plan::Plan,
     run::{Monitor, Replication},
     topology::{MOST_RATE_BPS, PortPlan},
+    turning::Turns,
     world::World,
 };
 
@@ -49,10 +50,12 @@ impl Session {
     pub fn new(plan: Plan) -> Result<Self, NetworkError> {
         let checked = plan.check()?;
         let plan = Arc::new(plan);
+        // a rate may be set, by which packets pass others
+        let turns = &Turns::default();
         let world = if plan.classes.is_empty() {
-            AnyWorld::Plain(Box::new(World::new(&plan, checked, 0, ())?))
+            AnyWorld::Plain(Box::new(World::new(&plan, checked, turns, 0, ())?))
         } else {
-            AnyWorld::ByClass(Box::new(World::new(&plan, checked, 0, ())?))
+            AnyWorld::ByClass(Box::new(World::new(&plan, checked, turns, 0, ())?))
         };
         Ok(Self {
             plan,

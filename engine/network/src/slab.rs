@@ -67,6 +67,8 @@ pub struct Aside {
     pub sacks: Slab<Blocks>,
     pub feedback: Slab<Feedback>,
     pub sent_ns: Slab<u64>,
+    /// SYNs of senders under way; right only where all data turns.
+    pub syns: u32,
 }
 
 impl Aside {
@@ -84,7 +86,10 @@ impl Aside {
         match packet.kind {
             Kind::Ack => self.sacks.forget(packet.aside),
             Kind::Feedback => self.feedback.forget(packet.aside),
-            Kind::Data | Kind::Datagram => self.sent_ns.forget(packet.aside),
+            Kind::Data | Kind::Datagram => {
+                self.sent_ns.forget(packet.aside);
+                self.syns = self.syns.wrapping_sub(u32::from(packet.is_syn()));
+            }
         }
     }
 }

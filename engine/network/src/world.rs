@@ -9,7 +9,7 @@ use sluice_tcp::{Ack, Segment};
 
 use crate::{
     agenda::{Agenda, Task},
-    ahead::prefetch,
+    ahead::{prefetch, prefetch_entry},
     endpoints::Endpoints,
     error::NetworkError,
     network::Network,
@@ -23,6 +23,7 @@ use crate::{
     sources::Supply,
     topology,
     trace::Trace,
+    turning::Turns,
 };
 
 /// `BY_CLASS`: whether flows are counted by class. Those who do not ask for it pay nothing.
@@ -50,15 +51,17 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
     pub fn new(
         plan: &Arc<Plan>,
         (routes, clock): (Routes, Clock),
+        turns: &Turns,
         replication: u32,
         mut trace: T,
     ) -> Result<Self, NetworkError> {
         let streams = (plan.seed, u64::from(replication));
         let mut agenda = Agenda::new();
-        let ends = Endpoints::new(plan, &routes, streams.1, clock, &mut agenda)?;
+        let mut ends = Endpoints::new(plan, &routes, streams.1, clock, &mut agenda)?;
         trace.begin(&ends.tcp_groups, &ends.datagram_groups);
         let on_the_way = (routes, ends.classes.clone());
-        let mut network = Network::new(&plan.topology, on_the_way, clock, streams, trace);
+        let turning = (turns, &mut ends);
+        let mut network = Network::new(&plan.topology, on_the_way, turning, clock, streams, trace);
         for port in 0..network.ports() {
             if let Some(next_ns) = network.next_tick_ns(0, port) {
                 agenda.add(clock.ticks(next_ns), Task::Tick(port as u32));
@@ -180,7 +183,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         }
         if let Some(packet) = self.network.on_way(link, AHEAD) {
             match packet.kind {
-                Kind::Data => prefetch(&self.ends.receivers[packet.flow as usize]),
+                Kind::Data => prefetch_entry(&self.ends.receivers, packet.flow as usize),
                 Kind::Ack => prefetch(&self.ends.senders[packet.flow as usize]),
                 Kind::Datagram | Kind::Feedback => {}
             }
@@ -253,6 +256,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         let (markers, groups) = (&mut self.ends.markers, &self.ends.tcp_groups);
         let mut send = move |segment: Segment| {
             let bytes = if segment.syn {
+                network.aside.syns = network.aside.syns.wrapping_add(1);
                 kind.ack_bytes
             } else {
                 kind.packet_bytes
@@ -498,6 +502,15 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
     }
 }
 
+/// Returns where data turns. A trace has the arrivals at receivers, so there it turns nowhere.
+fn turns_of<T: Trace>(plan: &Plan, routes: &Routes, _: &T) -> Turns {
+    if T::ON {
+        Turns::default()
+    } else {
+        Turns::find(plan, routes)
+    }
+}
+
 /// Runs one replication. Returns `None` if the run was cancelled meanwhile.
 ///
 /// # Errors
@@ -517,10 +530,12 @@ pub fn replicate(
         Ok(ended.then(|| world.end(monitor)))
     }
     if plan.classes.is_empty() {
-        let world = World::<_, false>::new(plan, checked, replication, trace)?;
+        let turns = turns_of(plan, &checked.0, &trace);
+        let world = World::<_, false>::new(plan, checked, &turns, replication, trace)?;
         whole(world, monitor)
     } else {
-        let world = World::<_, true>::new(plan, checked, replication, trace)?;
+        let turns = Turns::default();
+        let world = World::<_, true>::new(plan, checked, &turns, replication, trace)?;
         whole(world, monitor)
     }
 }

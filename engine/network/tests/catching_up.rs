@@ -1,5 +1,5 @@
-//! Ports handle the ends of their transmissions only when it matters. A run with a trace handles each
-//! at its time, so both must give the same.
+//! Ports handle the ends of their transmissions only when it matters, and receivers may answer ahead of
+//! time. A run with a trace handles each at its time, so both must give the same.
 
 use crate::common::{MS, SECOND, datagrams, link, plan, port, run, tcp, topology};
 use proptest::prelude::*;
@@ -8,6 +8,7 @@ use sluice_network::{
     ArrivalProcess, Distribution, Event, Loss, Monitor, Plan, RateStep, Service, Source, Trace,
     WirePlan, simulate_traced,
 };
+use sluice_tcp::{Config, Variant};
 
 /// A trace that takes all and keeps nothing.
 struct Unread;
@@ -171,4 +172,65 @@ fn an_outage_beyond_the_clock_keeps_its_link_busy() {
         (5, 6)
     );
     assert_same(&plan);
+}
+
+/// A dumb-bell of flows that are acknowledged at once: clients, a bottleneck, servers of these rates
+/// (Mbit/s) and delays. With `others`: data the other way, datagrams to a server, or delayed ACKs.
+fn dumbbell(servers: &[(u64, u64)], others: usize, syn: bool, variant: Variant, seed: u64) -> Plan {
+    let mut out = link(0, 1, 2_000_000, 3 * MS);
+    out.port = Some(port("drop_tail", 12));
+    let mut links = vec![out, link(1, 0, 2_000_000, 3 * MS)];
+    let mut groups = Vec::new();
+    for (number, (mbps, delay_ns)) in servers.iter().enumerate() {
+        let (client, server) = (2 + 2 * number, 3 + 2 * number);
+        for (from, to) in [(client, 0), (0, client), (1, server), (server, 1)] {
+            let delay_ns = match to + from == server + 1 {
+                true => *delay_ns,
+                false => number as u64 * 8 * MS,
+            };
+            links.push(link(from, to, mbps * 1_000_000, delay_ns));
+        }
+        let mut group = tcp(client, server, 3, u32::MAX);
+        if let Source::Long(long) = &mut group.source {
+            let mut config = Config::ns2(variant, 40);
+            config.syn = syn;
+            config.delayed_ack_ns = (others == 3 && number == 0).then_some(100 * MS);
+            long.kind.config = config;
+        }
+        groups.push(group);
+    }
+    let regular = Distribution::Constant(4 * MS);
+    match others {
+        1 => groups.push(tcp(3, 2, 1, 1000)),
+        2 => groups.push(datagrams(2, 3, 1, regular, SECOND)),
+        _ => {}
+    }
+    Plan {
+        warm_up_ns: 500 * MS,
+        seed,
+        ..plan(topology(2 + 2 * servers.len(), links), groups, 3 * SECOND)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Data turns into ACKs ahead of its time, where that is possible.
+    #[test]
+    fn receivers_answer_ahead_of_time_with_the_same(
+        servers in prop::collection::vec((1_u64..12, 0_u64..3), 1..4),
+        alike in prop::bool::weighted(0.7),
+        others in 0_usize..6,
+        syn in prop::bool::weighted(0.3),
+        sack in any::<bool>(),
+        seed in 0_u64..1000,
+    ) {
+        let of = |(mbps, ms): (u64, u64)| (mbps, ms * MS);
+        let servers: Vec<_> = match alike {
+            true => vec![of(servers[0]); servers.len()],
+            false => servers.into_iter().map(of).collect(),
+        };
+        let variant = if sack { Variant::Sack } else { Variant::NewReno };
+        assert_same(&dumbbell(&servers, others, syn, variant, seed));
+    }
 }

@@ -1,7 +1,7 @@
 //! Long-lived TCP flows, which start within a given time.
 
 use sluice_random::{Stream, uniform};
-use sluice_tcp::{Ack, Config};
+use sluice_tcp::{Ack, Block, Config};
 
 use crate::packet::TrafficClass;
 
@@ -79,6 +79,15 @@ impl TcpKind {
         self.ack_bytes.saturating_add(option)
     }
 
+    /// Returns the sizes of the shortest and of the longest ACK.
+    pub(crate) fn least_and_most_of_acks(&self) -> [u64; 2] {
+        let most = Ack {
+            sack: [Block { start: 0, end: 1 }; 3],
+            ..Ack::default()
+        };
+        [self.ack_bytes, self.bytes_of(&most)].map(u64::from)
+    }
+
     pub(crate) fn check(&self) -> Result<(), String> {
         self.config.check().map_err(|error| error.to_string())?;
         for (name, bytes) in [
@@ -95,7 +104,7 @@ impl TcpKind {
 
 #[cfg(test)]
 mod tests {
-    use sluice_tcp::{Block, Variant};
+    use sluice_tcp::Variant;
 
     use super::*;
 
