@@ -155,12 +155,12 @@ def test_congestion_that_is_constant_and_that_varies():
 
 
 def test_two_aqms_in_a_row():
-    """10.2: A enters before the first, B before the second, half of the flows of medium each."""
+    """10.2: A enters before the first, B before the second, half of the flows of mild each."""
     for name in ("same", "parameters", "another"):
         groups = flows(f"10-2-{name}")
         assert {label: each.count for label, each in groups.items()} == {
-            "A": MEDIUM / 2,
-            "B": MEDIUM / 2,
+            "A": MILD / 2,
+            "B": MILD / 2,
         }
         assert (groups["A"].route, groups["B"].source) == ("long", "enters1")
         links = scenario(f"10-2-{name}").links

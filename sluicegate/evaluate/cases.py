@@ -88,7 +88,7 @@ def _another(discipline: Discipline) -> Fitted:
 
 
 def _two_hops(p: Profile) -> Sequence[Flows]:
-    count = p.count("medium")
+    count = p.count("mild")
     return [
         bulk(p, "A", (count + 1) // 2, route="long"),
         bulk(p, "B", max(1, count // 2), source="enters1", sink="leaves1"),

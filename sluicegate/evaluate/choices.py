@@ -105,10 +105,9 @@ CHOICES = [
     Choice(
         "10.2",
         "rates of the two bottlenecks, and what differs",
-        "flows of medium congestion in two halves (the RFC has those of mild). The first has half "
-        "of the second's rate, so that both are full. Other parameters: the "
-        "second has twice the first one that is a time (or a number). Another AQM: CoDel, behind "
-        "CoDel PIE",
+        "the flows of mild congestion in two halves. The first has half of the second's rate, so "
+        "that both are full. Other parameters: the second has twice the first one that is a time "
+        "(or a number). Another AQM: CoDel, behind CoDel PIE",
     ),
     Choice(
         "9.1",
