@@ -185,10 +185,13 @@ def test_a_flow_that_would_start_once_it_has_ended_sends_nothing(listener, monke
     senders.begin(time.monotonic_ns())
     run(loop, 400)
     listener.setblocking(False)
+    counts = []
     for _ in range(sum(begins)):
         connection, _ = listener.accept()
         connection.settimeout(5)
-        arrived(connection)
+        counts.append(arrived(connection))
+    # a flow without a limit of its rate may come to its stop in the handshake on a busy machine
+    assert (min if "rate_bps" in kind else max)(counts) > 0
     with pytest.raises(BlockingIOError):
         listener.accept()
     run(loop, 20)
@@ -198,6 +201,10 @@ def test_a_flow_that_would_start_once_it_has_ended_sends_nothing(listener, monke
     assert all(begun for begun, is_done in zip(begins, finished, strict=True) if is_done)
     assert not any(each.error for each in senders.outcomes())
     senders.sample(0)
+    # those stay open until the end of a run
+    for sender in senders._senders:
+        if sender._socket is not None:
+            sender._socket.close()
 
 
 class Narrow:
