@@ -75,14 +75,19 @@ def test_harm_of_what_is_not_known_is_missing(unknown):
 @pytest.mark.parametrize("unknown", UNKNOWN)
 def test_responsiveness_of_what_never_ended_is_missing(unknown):
     assert trimmed_mean([unknown]) is None
-    assert trimmed_mean([unknown, 2.0]) == 2.0
+    assert trimmed_mean([unknown, 2.0]) is None
+    # the longest of twenty is not kept
+    assert trimmed_mean([*range(10), unknown, *range(10, 19)]) == 9.0
+    assert trimmed_mean([*range(18), unknown, unknown]) is None
     assert round_trips_per_minute([unknown], [0.03], [0.05]) is None
     assert round_trips_per_minute([0.02], [unknown, unknown], [0.05]) is None
     assert round_trips_per_minute([0.02], [0.03], [unknown]) is None
     assert round_trips_per_minute([0.02], [0.03], [0.05], []) is None
-    # an exchange that never ended beside one that did
+    # one exchange that never ended, beside one or nineteen that did
+    assert round_trips_per_minute([0.02, unknown], [0.03], [0.05]) is None
     ended = round_trips_per_minute([0.02], [0.03], [0.05])
-    assert round_trips_per_minute([0.02, unknown], [0.03], [0.05]) == ended
+    beside = round_trips_per_minute([*[0.02] * 19, unknown], [0.03], [0.05])
+    assert beside == pytest.approx(ended)
 
 
 def test_responsiveness_without_times_to_divide_by_is_missing():

@@ -18,13 +18,16 @@ _NS_PER_S = 1e9
 def trimmed_mean(times: ArrayLike, kept: float = _KEPT) -> float | None:
     """The mean of the smallest `kept` share of some times; None if there are none.
 
-    A time that is None or not finite is that of an exchange that never ended, and is left out.
+    A time that is None or not finite is that of an exchange that never ended. It counts as longer
+    than all others: the mean is None, too, if one is among those that are kept. If it were left
+    out, a link would look the better the more it loses.
     """
     given = np.asarray(times, dtype=np.float64)
-    rows = np.sort(given[np.isfinite(given)])
+    rows = np.sort(np.where(np.isfinite(given), given, np.inf))
     # a product such as 0.95 * 20 may be just below a whole number
     count = int(np.ceil(round(kept * len(rows), 9)))
-    return float(rows[:count].mean()) if count else None
+    mean = rows[:count].mean() if count else np.inf
+    return float(mean) if np.isfinite(mean) else None
 
 
 def round_trips_per_minute(
@@ -32,7 +35,8 @@ def round_trips_per_minute(
 ) -> float | None:
     """RPM: the mean of those of new connections and of those that carry the load.
 
-    Earlier drafts take the mean of the times instead.
+    Earlier drafts take the mean of the times instead. A time of an exchange that never ended is
+    None or infinite: RPM is None if more than 5 % of a kind are so.
 
     Args:
         tcp_s: Handshakes of new connections, s.
@@ -41,7 +45,7 @@ def round_trips_per_minute(
         tls_s: Handshakes of TLS, each over the round trips that it needs; None: without TLS.
 
     Returns:
-        Round trips per minute; None if one of the kinds has no sample, or only times of 0.
+        Round trips per minute; None if one of the kinds has no mean, or only times of 0.
     """
     kinds = [tcp_s, http_s, *([] if tls_s is None else [tls_s])]
     foreign = [trimmed_mean(each) for each in kinds]
