@@ -61,6 +61,11 @@ OVERLOAD = {
     "cubic_mbit": "10",
     "udp_notect_mbit": "30",
     "udp_ect1_mbit": "40",
+    **{
+        f"qdelay_{flow}_{which}_ms": ""
+        for flow in ("prague", "cubic")
+        for which in ("mean", "p50", "p99")
+    },
 }
 
 RERUN = {
@@ -284,7 +289,7 @@ def test_the_folder_is_needed_and_must_have_a_table(tmp_path):
             l4steam.overload,
             l4steam.OVERLOAD,
             OVERLOAD | {"load_each_mbit": "fast"},
-            "load_each_mbit = 'fast' must be a number of M",
+            "load_each_mbit = 'fast' must be Mbit/s, such as 50 or 50M",
         ),
         (l4s_tests.cases, l4s_tests.S6, S6 | {"scenario": "s9"}, "scenario = 's9' must be one of"),
         (l4s_bursts.cases, l4s_bursts.SKYPE, SKYPE | {"cc": "BBR"}, "cc = 'BBR' must be one of"),
@@ -296,9 +301,29 @@ def test_a_word_or_number_that_is_unknown_is_told(folder, cases, table, row, mes
         list(cases(folder(table, row)))
 
 
-def test_a_line_that_is_cut_off_is_told(folder):
-    path = folder(l4steam.OVERLOAD, OVERLOAD)
+@pytest.mark.parametrize(
+    ("cases", "name", "row", "column"),
+    [
+        (l4steam.iccrg, l4steam.ICCRG, ALONE, "qdelay_mean_ms"),
+        (l4steam.rerun, l4steam.RERUN, RERUN, "rtt1_p95_ms"),
+        (l4steam.overload, l4steam.OVERLOAD, OVERLOAD, "qdelay_cubic_p50_ms"),
+    ],
+)
+def test_a_column_of_delays_may_be_empty_and_not_missing(folder, cases, name, row, column):
+    (full,) = cases(folder(name, row | {column: "7"}))
+    (empty,) = cases(folder(name, row | {column: ""}))
+    assert len(full.figures) == len(empty.figures) + 1
+    misspelt = {each.replace(column, column.upper()): value for each, value in row.items()}
+    with pytest.raises(SluiceError, match=f"column {column} is missing"):
+        list(cases(folder(name, misspelt)))
+
+
+@pytest.mark.parametrize(("more", "told"), [(None, "fewer"), (",7", "more")])
+def test_a_line_that_is_cut_off_or_too_long_is_told(folder, more, told):
+    path = folder(l4steam.OVERLOAD, OVERLOAD, OVERLOAD)
     table = path / l4steam.OVERLOAD
-    table.write_text(table.read_text().partition(",UDP UDP_ECT1")[0] + "\n")
-    with pytest.raises(SluiceError, match="column load is missing; there are classic_protec"):
+    text = table.read_text().rstrip("\n")
+    table.write_text(text + more if more else text.rpartition(",UDP UDP_ECT1")[0])
+    message = rf"overload\.csv, line 3: {told} values than the columns, classic_protection_pct, lo"
+    with pytest.raises(SluiceError, match=message):
         list(l4steam.overload(path))

@@ -73,14 +73,23 @@ def rows(folder: Path, name: str) -> Iterator[dict[str, str]]:
     """The rows of a table in the folder that the user gave; nothing if it is not there.
 
     Raises:
-        SluiceError: If it is no table.
+        SluiceError: If it is no table, or if a line has more or fewer values than columns.
     """
     path = folder / name
     if not path.is_file():
         return
     try:
         with path.open(newline="") as file:
-            yield from csv.DictReader(file)
+            table = csv.DictReader(file)
+            for row in table:
+                # what is too much is under None, and what is missing is None
+                if None in row or None in row.values():
+                    which = "more" if None in row else "fewer"
+                    raise SluiceError(
+                        f"{path}, line {table.line_num}: {which} values than the columns, "
+                        f"{', '.join(table.fieldnames or ())}"
+                    )
+                yield row
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise SluiceError(f"{path}: {error}") from None
 
@@ -101,8 +110,8 @@ def figure(row: Mapping[str, str], quantity: str, column: str, of: Of, spread: s
     return Figure(quantity, number(row, column), number(row, spread) if spread else None, of)
 
 
-def number(row: Mapping[str, str], column: str, unit: str = "") -> float:
-    """A number of a row, which its unit may follow.
+def number(row: Mapping[str, str], column: str, unit: str = "", told: str = "a number") -> float:
+    """A number of a row, which its unit may follow; `told` says so to whoever wrote another.
 
     Raises:
         SluiceError: If the column is missing or is no number.
@@ -112,8 +121,7 @@ def number(row: Mapping[str, str], column: str, unit: str = "") -> float:
     except ValueError:
         found = math.nan
     if not math.isfinite(found):
-        of = f" of {unit}" if unit else ""
-        raise SluiceError(f"{column} = {row[column]!r} must be a number{of}")
+        raise SluiceError(f"{column} = {row[column]!r} must be {told}")
     return found
 
 
@@ -135,9 +143,8 @@ def text(row: Mapping[str, str], column: str) -> str:
     Raises:
         SluiceError: If the column is missing.
     """
-    # a line that is too short has None there, and one that is too long has more under None
-    if row.get(column) is None:
-        raise SluiceError(f"column {column} is missing; there are {', '.join(filter(None, row))}")
+    if column not in row:
+        raise SluiceError(f"column {column} is missing; there are {', '.join(row)}")
     return row[column]
 
 

@@ -51,7 +51,7 @@ def _iccrg_run(run: Sequence[Mapping[str, str]]) -> Case:
     """The case of a run: a row for each flow."""
     link = run[0]
     mbit, base_ms = number(link, "rate_mbit"), number(link, "base_delay_ms")
-    rtts_s = [(base_ms + number(row, "extra_delay", "ms")) / 1e3 for row in run]
+    rtts_s = [(base_ms + number(row, "extra_delay", "ms", "a number of ms")) / 1e3 for row in run]
     flows, figures, names = [], [], []
     for place, (row, rtt_s) in enumerate(zip(run, rtts_s, strict=True)):
         # such as Prague0d5: what follows is the round trip
@@ -76,7 +76,7 @@ def _iccrg_run(run: Sequence[Mapping[str, str]]) -> Case:
             *(
                 figure(row, f"{of}wait, {which}, ms", f"qdelay_{which}_ms", waiting(label, which))
                 for which in ("mean", "p50", "p95", "p99")
-                if row.get(f"qdelay_{which}_ms")
+                if text(row, f"qdelay_{which}_ms")
             ),
         ]
     return Case(
@@ -188,7 +188,7 @@ def _rerun_figures(row: Mapping[str, str], name: str, place: int, rtt_s: float) 
                 round_trip(label, rtt_s, which),
             )
             for which in ("mean", "p50", "p95")
-            if row.get(f"rtt{place}_{which}_ms")
+            if text(row, f"rtt{place}_{which}_ms")
         ),
     ]
 
@@ -208,7 +208,7 @@ def overload(folder: Path) -> Iterator[Case]:
     for row in rows(folder, OVERLOAD):
         loads = text(row, "load").split()
         codepoints = [known({"load": load}, "load", _CODEPOINTS) for load in loads]
-        each_mbit = number(row, "load_each_mbit", "M")
+        each_mbit = number(row, "load_each_mbit", "M", "Mbit/s, such as 50 or 50M")
         # 0 % has no weight at all in the qdisc; the least share that we have is as small
         share = max(number(row, "classic_protection_pct") / 100, 0.001)
         flows = [
@@ -240,7 +240,7 @@ def overload(folder: Path) -> Iterator[Case]:
                 )
                 for name, label in (("Prague", "prague"), ("CUBIC", "cubic"))
                 for which in ("mean", "p50", "p99")
-                if row.get(f"qdelay_{label}_{which}_ms")
+                if text(row, f"qdelay_{label}_{which}_ms")
             ),
         ]
         yield Case(
