@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -27,7 +26,6 @@ from sluicegate.testbed.check import missing, namespace_needs
 from sluicegate.testbed.here import missing_here
 from sluicegate.testbed.outcome import Seen
 from sluicegate.testbed.packets import PACKET
-from sluicegate.testbed.qdiscs import _Sampler
 from sluicegate.testbed.run import entrance
 from sluicegate.worlds import Kernel, Twin
 from sluicegate.worlds.kernel.measure import _known
@@ -94,31 +92,6 @@ def test_a_link_is_counted_from_its_packets_and_looks():
     series = link.series(np.array([0, 15_000_000]))
     assert series.queue.tolist() == [0, 2]
     assert (series.arrivals[1], series.losses[1], series.sent_bytes[1]) == (3, 1, 2500)
-
-
-def test_a_look_is_of_the_time_at_which_it_was_told(tmp_path, monkeypatch):
-    """A program in place of tc is late by three looks; it tells when it answered."""
-    stand_in = tmp_path / "tc"
-    stand_in.write_text(
-        f"#!{sys.executable} -S\n"
-        "import sys, time\n"
-        "for _ in sys.stdin:\n"
-        "    time.sleep(0.03)\n"
-        "    print(time.monotonic_ns(), flush=True)\n"
-    )
-    stand_in.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    sampler = _Sampler("servers", time.monotonic_ns(), 10**7, None)
-    time.sleep(0.5)
-    sampled_ns, told, marks = sampler.stop()
-    assert marks is None
-    told_ns = np.array([int(each) for each in told.splitlines()])
-    assert len(sampled_ns) == len(told_ns) > 3
-    assert (sampled_ns >= told_ns).all()
-    assert np.median(sampled_ns - told_ns) < 5e6
-    stand_in.write_text("#!/bin/sh\nread question; exit 3\n")
-    with pytest.raises(SluiceError, match="tc -s -j -batch - ended with 3"):
-        _Sampler("servers", time.monotonic_ns(), 10**7, None).stop()
 
 
 @pytest.mark.parametrize("late_ms", [0, 3, 6])

@@ -29,10 +29,15 @@ class BandMarks:
         interface: Its place among those that use the qdisc.
 
     Raises:
-        SluiceError: If there is no such map.
+        SluiceError: If there is no such map, or on a machine whose number of the call is not known.
     """
 
     def __init__(self, path: str, interface: int) -> None:
+        machine = os.uname().machine
+        if machine not in _CALLS:
+            known = ", ".join(_CALLS)
+            raise SluiceError(f"marks by band are read on these machines: {known}; not {machine}")
+        self._number = _CALLS[machine]
         self._kernel = ctypes.CDLL(None, use_errno=True)
         self._interface = interface
         self._key = ctypes.create_string_buffer(4)
@@ -51,8 +56,7 @@ class BandMarks:
 
     def _call(self, what: int, words: bytes, path: str) -> int:
         attributes = ctypes.create_string_buffer(words, len(words))
-        number = _CALLS[os.uname().machine]
-        found = self._kernel.syscall(number, what, attributes, len(words))
+        found = self._kernel.syscall(self._number, what, attributes, len(words))
         if found < 0:
             raise SluiceError(f"{path}: {os.strerror(ctypes.get_errno())}")
         return int(found)

@@ -120,6 +120,7 @@ class _Sampler:
         self._told: list[bytes] = []
         self._marks = marks
         self._marked: list[NDArray[np.int64]] = []
+        self._error: SluiceError | None = None
         self._tc = subprocess.Popen(
             ["tc", "-s", "-j", "-batch", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
@@ -139,22 +140,29 @@ class _Sampler:
             told = self._tc.stdout.readline()
             if not told:
                 return
-            self._times_ns.append(time.monotonic_ns())
-            self._told.append(told)
+            now_ns = time.monotonic_ns()
             if self._marks:
-                self._marked.append(self._marks.read())
+                try:
+                    self._marked.append(self._marks.read())
+                except SluiceError as error:
+                    self._error = error
+                    return
+            self._times_ns.append(now_ns)
+            self._told.append(told)
             next_ns += self._every_ns
 
     def stop(self) -> tuple[NDArray[np.int64], str, NDArray[np.int64] | None]:
         """When it was told, all that was told, and the marks by band.
 
         Raises:
-            SluiceError: If `tc` has failed.
+            SluiceError: If `tc` has failed, or if the marks could not be read.
         """
         self._ended.set()
         self._thread.join()
         self._tc.communicate()
         if code := self._tc.returncode:
             raise SluiceError(f"tc -s -j -batch - ended with {code}")
+        if self._error:
+            raise self._error
         marks = np.array(self._marked) if self._marks else None
         return np.array(self._times_ns, dtype=np.int64), b"".join(self._told).decode(), marks
