@@ -51,8 +51,8 @@ class BandMarks:
     def read(self) -> NDArray[np.int64]:
         """The marks until now, shape (BANDS,)."""
         self._call(_LOOK_UP, self._question, self._path)
-        counts = np.frombuffer(self._value, dtype=np.int64)
-        return counts[BANDS * self._interface :][:BANDS].copy()
+        counts = np.frombuffer(self._value.raw, dtype=np.int64)
+        return counts[BANDS * self._interface :][:BANDS]
 
     def _call(self, what: int, words: bytes, path: str) -> int:
         attributes = ctypes.create_string_buffer(words, len(words))
