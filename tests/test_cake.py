@@ -144,9 +144,6 @@ def test_the_ack_filter_leaves_an_upload_the_uplink() -> None:
     assert ups["off"] < 0.4e6
     assert 0.7e6 < ups["on"] < ups["aggressive"]
     losses = {name: record["up.loss_ratio"].value for name, record in found.items()}
-    # 13 of 213 packets in each run, and 10 of 217 without Linux's rule that a recovery which the
-    # reordering timer begins counts that as an ACK
-    assert losses["off"] < 14 / 213
     # of ACKs only: the upload, which has more room, loses less
     assert max(losses["on"], losses["aggressive"]) < 0.5 * losses["off"]
     for name, record in found.items():
