@@ -1,4 +1,4 @@
-"""Records of networks: on disk, in the store, in campaigns and in comparisons."""
+"""Records of networks: in the store, in campaigns and in comparisons."""
 
 import dataclasses
 import itertools
@@ -15,9 +15,8 @@ import sluicegate as sg
 from sluicegate import _engine, network, store
 from sluicegate.cli import main
 from sluicegate.comparison import until_interrupted
-from sluicegate.errors import InterruptError, SluiceError
+from sluicegate.errors import InterruptError
 from sluicegate.papers.campaign import Campaign
-from sluicegate.record import Record
 from sluicegate.scenario.choice import choose
 from sluicegate.worlds import Network
 from sluicegate.worlds.network.record import NetworkRecord
@@ -58,39 +57,6 @@ def same(one, other):
 
 def no_run(*_):
     raise AssertionError("simulated again")
-
-
-# --- on disk
-
-
-def test_a_record_read_from_disk_is_the_same(tmp_path):
-    record = network.simulate(alone())
-    record.write(tmp_path / "it.zip")
-    back = NetworkRecord.read(tmp_path / "it.zip")
-    assert same(record, back)
-    assert back.measures == record.measures
-    assert [port.name for port in back.ports] == ["left -> right", "right -> left"]
-    for port, again in zip(record.ports, back.ports, strict=True):
-        assert port.whole == again.whole
-        np.testing.assert_array_equal(port.samples, again.samples)
-        np.testing.assert_array_equal(port.queue_distribution, again.queue_distribution)
-        np.testing.assert_array_equal(port.response_times_s(20), again.response_times_s(20))
-
-
-def test_a_record_of_another_version_or_world_is_told(tmp_path):
-    path, record = tmp_path / "it.zip", network.simulate(alone())
-    # as one of before the links had names: a part is missing, and another one is more
-    old = dataclasses.replace(record, run=record.run | {"version": "0.0.1"})
-    summary = old.summary()
-    for changed in ({"ports": [{}]}, {"medium": "copper"}):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(NetworkRecord, "summary", lambda _, own=changed: summary | own)
-            old.write(path)
-        with pytest.raises(SluiceError, match=r"it\.zip is no NetworkRecord of .*version 0\.0\.1"):
-            NetworkRecord.read(path)
-    record.write(path)
-    with pytest.raises(SluiceError, match=r"is no Record of .*: it is of world = network"):
-        Record.read(path)
 
 
 def test_the_first_port_gives_the_distributions_of_the_record():
