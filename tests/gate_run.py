@@ -18,9 +18,6 @@ ENTER = ["unshare", "-Ur", "unshare", "-nmp", "--kill-child"]
 
 needs_nft = pytest.mark.skipif(not shutil.which("nft"), reason="apt install nftables")
 
-# the longest stall in a run with real packets that counts
-HELD_UP_S = 0.05
-
 CAP_NET_ADMIN, CAP_BPF = 1 << 12, 1 << 39
 # attempts of tests/intruder.h that Landlock refuses
 FENCED = ("read", "proc", "write", "folder", "tun", "program", "connect", "bind")
@@ -35,20 +32,6 @@ def lacking():
     rules = [SLUICED, "rules", "--interface", "lo", "--fail", "open", "--install"]
     done = subprocess.run([*ENTER, *rules], capture_output=True, text=True, check=False)
     return done.stderr.strip()
-
-
-def longest_stall_s(record):
-    """Return for how long a machine held up the senders or the router of the gate."""
-    return record.lateness["max_s"].max()
-
-
-def undisturbed(run, held_up_s=longest_stall_s):
-    """Return what a run gives that the machine did not hold up for 50 ms; it has three tries."""
-    for _ in range(3):
-        found = run()
-        if (held_up := held_up_s(found)) < HELD_UP_S:
-            return found
-    pytest.skip(f"this machine held up each of three runs, the last one for {held_up:.2g} s")
 
 
 def measured(lab, name, enter=ENTER):
