@@ -8,7 +8,12 @@
 //! here keep 64 KiB unsent at most (`TCP_NOTSENT_LOWAT`), as those of the gate and the laboratory do,
 //! so that no write is longer than half of the window that the receiver offers (`forced_push`).
 //!
-//! Sizes are in bytes, for packets of 1500 bytes. Retransmissions keep the flag (`tcp_fragment`).
+//! Sizes are in bytes, for packets of 1500 bytes. Retransmissions keep the flag (`tcp_fragment`), but
+//! the end of a write is forgotten too early where packets were SACKed or lost.
+//!
+//! This is the rule of a host whose packets leave one by one. With segmentation offload Linux sets PSH
+//! on the last packet of each burst (`__tcp_transmit_skb`); here bursts carry it where writes end.
+//! BBR's socket has half as much memory again in Linux (`bbr_sndbuf_expand`); here it has not.
 
 use std::collections::VecDeque;
 
