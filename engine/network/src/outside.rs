@@ -156,7 +156,7 @@ impl Outside {
         feedback: &Feedback,
     ) -> Result<(), NetworkError> {
         let sender = &mut self.call(call)?.sender;
-        if !sender.may_be(feedback) {
+        if !sender.may_be(now_ns, feedback) {
             return Err(NetworkError(format!(
                 "call {call}: feedback of a packet that was not sent by then, {}",
                 feedback.highest

@@ -182,11 +182,13 @@ impl Sender {
         }
     }
 
-    /// True if the receiver may have sent this: the packet that came last was sent before.
-    pub fn may_be(&self, feedback: &Feedback) -> bool {
+    /// True if the receiver may have sent this by now: the packet that came last was sent before.
+    pub fn may_be(&self, now_ns: u64, feedback: &Feedback) -> bool {
         let place = feedback.highest.checked_sub(self.first);
         let last = place.and_then(|place| self.sent.get(place as usize));
-        feedback.highest < self.next && last.is_none_or(|sent| sent.at_ns <= feedback.arrived_ns)
+        feedback.highest < self.next
+            && feedback.arrived_ns <= now_ns
+            && last.is_none_or(|sent| sent.at_ns <= feedback.arrived_ns)
     }
 
     /// Takes feedback, which must be of packets that were sent.
@@ -405,13 +407,16 @@ mod tests {
         for (highest, arrived_ns, may_be) in [
             (next - 1, last, true),
             (next - 1, last - 1, false),
+            (next - 1, last + 1, false),
+            (next - 1, u64::MAX, false),
             (next, last, false),
             (u32::MAX, u64::MAX, false),
-            // what was forgotten tells nothing
+            // what was forgotten tells nothing, but is not of later
             (0, 0, true),
+            (0, last + 1, false),
         ] {
             let told = of(highest, arrived_ns);
-            assert_eq!(sender.may_be(&told), may_be, "{told:?}");
+            assert_eq!(sender.may_be(last, &told), may_be, "{told:?}");
             if may_be {
                 sender.on_feedback(last, &told);
             }
