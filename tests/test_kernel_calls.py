@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from kernel_needs import needs_qdiscs
+from kernel_needs import needs_lab, needs_qdiscs
 from test_kernel_packets import START_NS, packet, seen
 from test_kernel_world import scenario
 
@@ -159,3 +159,23 @@ def test_calls_and_pages_are_those_of_the_network_world(tmp_path, write_pcap):
     assert found["web.finished"].value > 5
     with pytest.raises(sg.SluiceError, match="does not count packets by class"):
         found["web.goodput_bps"]
+
+
+@needs_lab
+def test_a_call_and_pages_in_the_twin_are_those_of_the_network_world():
+    """On a link that both do not fill."""
+    given = scenario(
+        topology=TOPOLOGY,
+        flows=[BACK | {"route": "forward"}, WEB],
+        disciplines=[{"aqm": "drop_tail"}],
+        duration_s=1.5,
+        warm_up_s=0.3,
+    )
+    ours = simulate(given)
+    (found,) = sg.compare(given, world="twin").records
+    assert ours["back.frame_p50"].value - 0.011 < found["back.frame_p50"].value
+    assert 0.02 < found["back.frame_p50"].value < ours["back.frame_p50"].value + 0.001
+    assert found["back.quality"].value == pytest.approx(ours["back.quality"].value, rel=0.06)
+    # two round trips at least, and no last ACK at the end of an object
+    assert 0.08 < found["web.page_p50"].value < ours["web.page_p50"].value
+    assert found["web.finished"].value > 3
