@@ -30,25 +30,25 @@ impl Counter {
     }
 
     /// Takes what an ACK carries that newly acknowledges `acked` packets; returns how many packets
-    /// were marked since the last one. If more were acknowledged than the counter can tell, it may
-    /// have come round: then the largest number that fits is assumed (section 3.2.2.5.2, appendix
-    /// A.2.1).
+    /// were marked since the last one that was read, `None` if this one is not. If more were
+    /// acknowledged than the counter can tell, it may have come round: then the largest number that
+    /// fits is assumed (section 3.2.2.5.2, appendix A.2.1).
     ///
     /// An ACK that was overtaken by others has a counter that is behind, which looks like up to seven
     /// marks: it is not read. `is_latest` is true if its number shows that it was not overtaken. If
     /// not, it is not read if it tells of more marks than packets. So nothing is told by one that acknowledges
     /// nothing new (Linux: `FLAG_FORWARD_PROGRESS`).
-    pub fn read(&mut self, ace: u8, acked: u32, is_latest: bool) -> u32 {
+    pub fn read(&mut self, ace: u8, acked: u32, is_latest: bool) -> Option<u32> {
         let modulus = u32::from(MODULUS);
         let least = (u32::from(ace) + modulus - u32::from(self.0)) % modulus;
         if least > acked && !is_latest {
-            return 0;
+            return None;
         }
         self.0 = ace;
         if acked < modulus {
-            return least;
+            return Some(least);
         }
-        acked - (acked - least) % modulus
+        Some(acked - (acked - least) % modulus)
     }
 }
 
@@ -66,12 +66,25 @@ pub(crate) struct Endless {
     has_ended: bool,
     /// One past the last packet of this round; 0 before the first one.
     round_end: u32,
+    /// Retransmissions, and one past the last packet sent when they were counted.
+    retransmissions: u32,
+    resent_end: u32,
 }
 
 impl Endless {
-    /// Takes that `marks` of `acked` newly acknowledged packets were marked; the receiver expects
-    /// `next`, and the packets before `sent` were sent. Returns true once all were marked for as many
-    /// rounds.
+    /// True if an ACK of packets from `una` on may be of one that was sent again. That is Not-ECT (RFC
+    /// 3168, section 6.1.5) and cannot be marked, which says nothing of the path. Takes how many
+    /// retransmissions there were; the packets before `sent` were sent.
+    pub fn may_be_resent(&mut self, retransmissions: u32, una: u32, sent: u32) -> bool {
+        if self.retransmissions != retransmissions {
+            (self.retransmissions, self.resent_end) = (retransmissions, sent);
+        }
+        una < self.resent_end
+    }
+
+    /// Takes that `marks` of `acked` newly acknowledged packets were marked, all of which could be; the
+    /// receiver expects `next`, and the packets before `sent` were sent. Returns true once all were
+    /// marked for as many rounds.
     pub fn goes_on(&mut self, acked: u32, marks: u32, next: u32, sent: u32) -> bool {
         self.has_ended |= marks < acked;
         if self.has_ended {
@@ -199,12 +212,12 @@ mod tests {
         for count in counts {
             receiver.count();
             assert_eq!(receiver.get(), count);
-            assert_eq!(sender.read(count, 1, true), 1);
+            assert_eq!(sender.read(count, 1, true), Some(1));
         }
         // seven marks at most are told apart
         for marks in 0..8 {
             (0..marks).for_each(|_| receiver.count());
-            assert_eq!(sender.read(receiver.get(), 7, true), marks);
+            assert_eq!(sender.read(receiver.get(), 7, true), Some(marks));
         }
     }
 
@@ -214,9 +227,9 @@ mod tests {
         for (acked, marks) in [(9, 2), (10, 10)] {
             for before in 0..8 {
                 let mut counter = Counter(before);
-                assert_eq!(counter.read((before + 2) % 8, acked, true), marks);
+                assert_eq!(counter.read((before + 2) % 8, acked, true), Some(marks));
                 // "It repeats the same value of ACE in every subsequent ACK"
-                assert_eq!(counter.read((before + 2) % 8, 1, true), 0);
+                assert_eq!(counter.read((before + 2) % 8, 1, true), Some(0));
             }
         }
         // section 3.2.2: the counter starts at 5, and "AE, CWR, ECE" are then 1, 0, 1
@@ -226,13 +239,12 @@ mod tests {
     #[test]
     fn an_ack_of_many_packets_may_hide_a_whole_turn() {
         // 9 packets acknowledged and a difference of 1: one packet or all nine were marked
-        assert_eq!(Counter(5).read(6, 9, true), 9);
-        assert_eq!(Counter(5).read(6, 8, true), 1);
-        assert_eq!(Counter(5).read(5, 8, true), 8);
-        assert_eq!(Counter(5).read(7, 20, true), 18);
+        for (now, acked, marks) in [(6, 9, 9), (6, 8, 1), (5, 8, 8), (7, 20, 18)] {
+            assert_eq!(Counter(5).read(now, acked, true), Some(marks));
+        }
         for acked in 8..100 {
             for now in 0..8 {
-                let marks = Counter(3).read(now, acked, true);
+                let marks = Counter(3).read(now, acked, true).unwrap();
                 assert!(marks <= acked && acked - marks < 8);
                 assert_eq!((3 + marks) % 8, u32::from(now));
             }

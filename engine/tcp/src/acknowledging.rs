@@ -205,9 +205,15 @@ impl Sender {
     fn read_marks(&mut self, config: &Config, ack: &Ack) -> u32 {
         let acked = self.newly_acknowledged(config, ack);
         let is_latest = ack.next > self.una;
-        let marks = self.congestion.read_counter(ack.ace, acked, is_latest);
+        let Some(marks) = self.congestion.read_counter(ack.ace, acked, is_latest) else {
+            return 0;
+        };
+        let may_be_resent = self
+            .congestion
+            .may_be_resent(self.retransmissions, self.una, self.max);
         let is_open = self.una >= u32::from(config.syn);
         if is_open
+            && !may_be_resent
             && !config.quirks.takes_endless_marks
             && self
                 .congestion

@@ -304,9 +304,17 @@ fn a_syn_that_arrives_marked_opens_with_one_packet() {
     }
 }
 
+/// What happens to the first packet of a round.
+#[derive(Clone, Copy, PartialEq)]
+enum First {
+    Marked,
+    Unmarked(usize),
+    Lost(usize),
+}
+
 /// Returns in which round trip the first packet leaves Not-ECT, of 20, and the last window; all
-/// packets are marked but, in one round, the first.
-fn round_without_ecn(config: &Config, unmarked: Option<usize>) -> (Option<usize>, f64) {
+/// packets that can be are marked but, in one round, the first.
+fn round_without_ecn(config: &Config, first: First) -> (Option<usize>, f64) {
     let (mut sender, mut receiver) = (Sender::new(config, GREEDY, 0), Receiver::new());
     let (mut sent, mut found) = (vec![], None);
     sender.start(config, 0, &mut |segment| sent.push(segment));
@@ -314,10 +322,13 @@ fn round_without_ecn(config: &Config, unmarked: Option<usize>) -> (Option<usize>
         let now_ns = 100 * MS * round as u64;
         let mut answers = vec![];
         for (place, mut segment) in sent.drain(..).enumerate() {
-            if !segment.ecn.is_capable() && !segment.syn {
+            if !segment.ecn.is_capable() && !segment.syn && !segment.retransmitted {
                 found = found.or(Some(round));
             }
-            if !segment.syn && (unmarked != Some(round) || place > 0) {
+            if first == First::Lost(round) && place == 0 {
+                continue;
+            }
+            if segment.ecn.is_capable() && (first != First::Unmarked(round) || place > 0) {
                 segment.ecn = Ecn::Ce;
             }
             receiver.on_segment(config, now_ns, &segment, &mut |ack| answers.push(ack));
@@ -345,15 +356,27 @@ fn marks_without_end_are_not_believed() {
         delayed_ack_ns: None,
         ..Config::rfc(Variant::Rack)
     };
-    let (round, window) = round_without_ecn(&base, None);
+    let (round, window) = round_without_ecn(&base, First::Marked);
     assert_eq!(round, Some(5));
     assert!(window > 10.0, "{window}");
     // one packet without a mark shows that they have an end
     for unmarked in [0, 3] {
-        let (round, window) = round_without_ecn(&base, Some(unmarked));
+        let (round, window) = round_without_ecn(&base, First::Unmarked(unmarked));
         assert_eq!(round, None);
         assert!(window <= 2.0, "{window}");
     }
-    let (round, _) = round_without_ecn(&linux(CongestionControl::Reno, true, true), None);
+    // one that is lost does not: it leaves again Not-ECT, and cannot be marked
+    for variant in [Variant::NewReno, Variant::Sack, Variant::Rack] {
+        let config = Config {
+            variant,
+            ..base.clone()
+        };
+        let (round, _) = round_without_ecn(&config, First::Lost(1));
+        assert!(
+            round.is_some_and(|round| (5..10).contains(&round)),
+            "{variant:?} {round:?}"
+        );
+    }
+    let (round, _) = round_without_ecn(&linux(CongestionControl::Reno, true, true), First::Marked);
     assert_eq!(round, None);
 }

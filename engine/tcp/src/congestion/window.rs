@@ -131,10 +131,16 @@ impl Congestion {
     }
 
     /// Takes the counter of an ACK that newly acknowledges `acked` packets; `is_latest` if none that
-    /// was sent later came before. Returns how many marks it adds.
-    pub fn read_counter(&mut self, ace: u8, acked: u32, is_latest: bool) -> u32 {
+    /// was sent later came before. Returns how many marks it adds; `None` if it is not read.
+    pub fn read_counter(&mut self, ace: u8, acked: u32, is_latest: bool) -> Option<u32> {
+        let more = self.window.more.as_mut()?;
+        more.counter.read(ace, acked, is_latest)
+    }
+
+    /// True if an ACK may be of a packet that was sent again; see [`Endless`].
+    pub fn may_be_resent(&mut self, retransmissions: u32, una: u32, sent: u32) -> bool {
         let more = self.window.more.as_mut();
-        more.map_or(0, |more| more.counter.read(ace, acked, is_latest))
+        more.is_some_and(|more| more.endless.may_be_resent(retransmissions, una, sent))
     }
 
     /// Takes that of `acked` newly acknowledged packets so many were marked; see [`Endless`].
