@@ -91,10 +91,11 @@ impl Kind {
 const SYN: u8 = 1;
 const RETRANSMITTED: u8 = 2;
 const CWR: u8 = 4;
-const PUSH: u8 = 64;
 const ECE: u8 = 8;
+const PUSH: u8 = 64;
 /// Place of three bits of the TCP header, AE, CWR and ECE: of accurate feedback, and of the handshake
-/// (RFC 9768, section 3.1). ECE of classic feedback is the last of them; CWR of data has a bit above.
+/// (RFC 9768, section 3.1). ECE of classic feedback is the last of them; CWR of data has the bit below
+/// them, PSH the one above.
 const ACE_SHIFT: u8 = 3;
 const ACE_AE: u8 = 4;
 

@@ -45,8 +45,11 @@ impl Receiver {
     }
 
     /// Takes a packet and answers with an ACK, unless the ACK may wait for another packet (RFC
-    /// 5681, section 4.2). It never waits if the packet is a SYN, out of order or next to a gap.
-    /// When the last packet in order arrives again, its ACK may wait again.
+    /// 5681, section 4.2). It never waits if the packet is a SYN, out of order or next to a gap, or if
+    /// marks begin with it (RFC 9768, section 3.2.2.5.1) or, where each is echoed, end. With the
+    /// [quirks](crate::Quirks) of Linux it does not either if the packet has PSH or CWR, or while the
+    /// receiver acknowledges each packet at once. When the last packet in order arrives again, its ACK
+    /// may wait again.
     ///
     /// If the sender counts marks, each mark is echoed (RFC 8257, section 3.2). If marks begin or
     /// end while an ACK is delayed, two ACKs are sent: the first one for the packets before the
