@@ -65,7 +65,11 @@ static uint8_t *options(uint8_t *at, int which)
 			at = word(at, start + 1000 * (1 + draw(2)));
 		}
 	} else if (!draw(20)) {
-		at = word(at, draw(2) ? 0x1e040000 : 0x13040000);	/* unknown, or a signature */
+		if (draw(2))
+			return word(at, 0x1e040000);	/* unknown */
+		at = word(at, 0x01011312);	/* a signature */
+		for (int word_of_it = 0; word_of_it < 4; word_of_it++)
+			at = word(at, draw(1000));
 	}
 	return at;
 }

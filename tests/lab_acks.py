@@ -1,7 +1,8 @@
 """ACK filters in the laboratory: our qdisc with CAKE, and Linux's own `cake`, get the same packets.
 
 `SCRIPT` is a part of the boot of `test_lab_log.py`, which also compares the logs of ours with the
-engine's queue.
+engine's queue. No option is malformed, empty or there twice: Linux removes ACKs with some of those, and
+ours does not.
 """
 
 BURSTS, IN_A_BURST = 25, 40

@@ -22,6 +22,8 @@
 
 enum tcp_option { TCP_END = 0, TCP_NO_OPERATION = 1, TCP_SACK = 5, TCP_TIMESTAMPS = 8, TCP_MD5 = 19 };
 
+#define TCP_MD5_BYTES 18
+
 struct {
 	int (*type)[MAP_TYPE_ARRAY];
 	u32 *key;
@@ -40,21 +42,40 @@ static INLINE u32 word_of(const u8 *bytes)
 	return (u32)bytes[0] << 24 | (u32)bytes[1] << 16 | (u32)bytes[2] << 8 | bytes[3];
 }
 
-/* Takes the blocks of an option of `size` bytes; without a branch, of which there would be eight. */
-static INLINE void take_blocks(struct ack *ack, const u8 *option, u32 size)
+/* 1 if two words differ, else 0; without a branch. */
+static INLINE u32 differ(u32 one, u32 other)
 {
-	for (u32 word = 0; word < 2 * SACK_BLOCKS; word++) {
-		/* all bits, if the option has this word */
-		u32 has = (u32)((int)(2 + 4 * word - size) >> 31);
+	u32 both = one ^ other;
 
-		ack->sacks[word] = (word_of(&option[2 + 4 * word]) & has) | (ack->sacks[word] & ~has);
+	return (both | -both) >> 31;
+}
+
+/*
+ * Takes the blocks of an option of `size` bytes; without a branch, of which there would be many. Returns
+ * 1 if there are some and none is empty, else 0.
+ */
+static INLINE u32 take_blocks(struct ack *ack, const u8 *option, u32 size)
+{
+	u32 are_whole = size > 2;
+
+	for (u32 block = 0; block < SACK_BLOCKS; block++) {
+		const u8 *at = &option[2 + 8 * block];
+		u32 start = word_of(at), end = word_of(at + 4), *own = &ack->sacks[2 * block];
+		/* all bits, if the option has this block */
+		u32 has = (u32)((int)(2 + 8 * block - size) >> 31);
+
+		are_whole &= ~has | differ(start, end);
+		own[0] = (start & has) | (own[0] & ~has);
+		own[1] = (end & has) | (own[1] & ~has);
 	}
+	return are_whole & 1;
 }
 
 /*
  * Reads the options of instance->newest, whose header is at an address and has `end` bytes; 0 if one is
- * not known. Each is copied first, and where it is, is kept in memory: else the verifier, which knows
- * registers but not what is in maps, would follow each combination of options by itself.
+ * not known, comes twice or is malformed, as in ack.rs: Linux is less strict. Each is copied first, and
+ * where it is, is kept in memory: else the verifier, which knows registers but not what is in maps, would
+ * follow each combination of options by itself.
  */
 VERIFIED_ONCE u32 read_options(struct instance *instance, u64 header, u32 end)
 {
@@ -70,25 +91,28 @@ VERIFIED_ONCE u32 read_options(struct instance *instance, u64 header, u32 end)
 	instance->option_at = TCP_BYTES;
 	FOR_UP_TO(TCP_OPTIONS_BYTES) {
 		at = instance->option_at;
-		if (at >= end || probe_read_kernel(instance->option, TCP_OPTIONS_BYTES,
-						   (const void *)(header + at)))
+		if (at >= end)
 			break;
+		if (probe_read_kernel(instance->option, TCP_OPTIONS_BYTES, (const void *)(header + at))) {
+			ack->is_pure = 0;
+			break;
+		}
 		kind = option[0];
 		if (kind == TCP_END)
 			break;
-		/* a wrong length ends them, as in Linux */
 		size = kind == TCP_NO_OPERATION ? 1 : at + 1 < end ? option[1] : 0;
-		if (size < 2 && kind != TCP_NO_OPERATION)
+		/* where the next one begins, nobody knows */
+		if ((size < 2 && kind != TCP_NO_OPERATION) || size > end - at) {
+			ack->is_pure = 0;
 			break;
-		if (size > end - at)
-			break;
-		if (kind == TCP_SACK && size % 8 == 2) {
-			take_blocks(ack, option, size);
-		} else if (kind == TCP_TIMESTAMPS && size == 10) {
+		}
+		if (kind == TCP_SACK && size % 8 == 2 && !(ack->sacks[0] | ack->sacks[1])) {
+			ack->is_pure &= take_blocks(ack, option, size);
+		} else if (kind == TCP_TIMESTAMPS && size == 10 && !ack->has_timestamps) {
 			ack->has_timestamps = 1;
 			ack->timestamps[0] = word_of(&option[2]);
 			ack->timestamps[1] = word_of(&option[6]);
-		} else if (kind != TCP_MD5 && kind != TCP_NO_OPERATION) {
+		} else if (kind != TCP_NO_OPERATION && (kind != TCP_MD5 || size != TCP_MD5_BYTES)) {
 			ack->is_pure = 0;
 		}
 		instance->option_at = at + size;
@@ -96,10 +120,17 @@ VERIFIED_ONCE u32 read_options(struct instance *instance, u64 header, u32 end)
 	return ack->is_pure;
 }
 
-/* The same for all packets of a connection in one direction; two others have it by chance in 2^64. */
+/* A number that no host knows, set before the program is loaded. */
+const volatile u64 secret SECTION(".rodata.secret") = 1;
+
+/*
+ * The same for all packets of a connection in one direction; two others have it by chance in 2^64. With
+ * the secret, as else a host could make its ACKs remove those of another connection.
+ */
 static INLINE u64 connection_of(const struct instance *instance, u64 source, u64 destination)
 {
-	return mix(mix(source) + mix(destination + GOLDEN) + word_of(&instance->tcp[0]));
+	return mix(mix(source + secret) + mix(destination + secret + GOLDEN) +
+		   word_of(&instance->tcp[0]));
 }
 
 static INLINE u64 address_of(const struct in6_addr *address)
@@ -107,7 +138,7 @@ static INLINE u64 address_of(const struct in6_addr *address)
 	u64 upper = address->in6_u.u6_addr32[0] ^ (u64)address->in6_u.u6_addr32[1] << 32;
 	u64 lower = address->in6_u.u6_addr32[2] ^ (u64)address->in6_u.u6_addr32[3] << 32;
 
-	return mix(mix(upper) ^ lower);
+	return mix(mix(upper + secret) ^ lower);
 }
 
 /*
@@ -198,14 +229,6 @@ static INLINE u32 is_after(u32 one, u32 other)
 	return (other - one) >> 31;
 }
 
-/* 1 if two words differ, else 0; without a branch. */
-static INLINE u32 differ(u32 one, u32 other)
-{
-	u32 both = one ^ other;
-
-	return (both | -both) >> 31;
-}
-
 /*
  * Compares SACK blocks. Returns 0 if `ack` has some that `newer` has not, or a duplicate (RFC 2883),
  * which must be told; 1 if `newer` has no more packets in its blocks; 2 if it has.
@@ -269,12 +292,18 @@ VERIFIED_ONCE u32 needless_ack(struct instance *instance, u32 number)
 	last = lane->scheduled.waits.packets - 1;
 	FOR_UP_TO(last) {
 		const struct place *place = place_at(instance, at);
-		const struct ack *ack = ack_at(instance, at);
+		const struct ack *ack;
+		u32 own = at;
 
-		if (!place || !ack)
+		if (!place)
 			break;
 		at = place->next;
-		if (!place->waiting.is_ack || ack->connection != instance->newest.connection)
+		if (!place->waiting.is_ack)
+			continue;
+		ack = ack_at(instance, own);
+		if (!ack)
+			break;
+		if (ack->connection != instance->newest.connection)
 			continue;
 		/* the one found tells of a change of the flags */
 		if (found && flags != ack->ecn_flags)

@@ -8,10 +8,11 @@
  * text), HAS_DEPART, HAS_TICK, HAS_OCCUPANCY if the AQM has these functions, WANTS_CANDIDATE,
  * WANTS_FLOW if the hash of a packet's flow is used, WANTS_TRAFFIC_CLASS if its DSCP or ECN
  * codepoint is, WANTS_HOSTS if the hashes of its hosts are, HAS_READY if its scheduler shapes,
- * HAS_LOST if it is told of losses, HAS_ACK_FILTER if ACKs may be removed, LOGS, and with a scheduler SCHEDULER_HEADER (its file) and
- * SCHEDULER (its name). A coupled discipline is both AQM and scheduler, and COUPLED is defined. With
- * CLASSES the scheduler's lanes are classes of service, and AQM is `classes` of classes.bpf.h.
- * MADE_OF has the names of AQMs and scheduler, and whether there is a log.
+ * HAS_LOST if it is told of losses, HAS_ACK_FILTER if ACKs may be removed, LOGS, and with a
+ * scheduler SCHEDULER_HEADER (its file) and SCHEDULER (its name). A coupled discipline is both AQM and
+ * scheduler, and COUPLED is defined. With CLASSES the scheduler's lanes are classes of service, and
+ * AQM is `classes` of classes.bpf.h. MADE_OF has the names of AQMs and scheduler, and whether there is
+ * a log.
  *
  * A kind of qdisc serves up to INSTANCES interfaces. Each has an entry of `instances`, with AQMs
  * and state of its own, and a part of the map `places`, in which its packets wait. The kernel holds

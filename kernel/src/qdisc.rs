@@ -2,7 +2,9 @@
 
 use std::{
     ffi::OsStr,
-    fs, io,
+    fs,
+    hash::{BuildHasher, RandomState},
+    io,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process,
@@ -37,6 +39,11 @@ const EDITION: &str = "edition";
 const BANDS: &str = "bands";
 /// `id` of Linux's `struct Qdisc_ops`, with a zero at its end.
 const NAME_BYTES: usize = 16;
+
+/// Returns a random number: the key of a hash is one that the system has drawn.
+fn secret() -> u64 {
+    RandomState::new().hash_one(())
+}
 
 /// Owner of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,6 +229,7 @@ impl QdiscKind {
                 }
                 Some("to_mark") if !fixed.marks_at.is_empty() => map.set_max_entries(MARKS)?,
                 Some(".rodata.fixed") => map.set_initial_value(&fixed.bytes())?,
+                Some(".rodata.secret") => map.set_initial_value(&secret().to_ne_bytes())?,
                 Some("qdisc") => {
                     let value = map.initial_value_mut().expect("a struct has a value");
                     value[..NAME_BYTES].fill(0);

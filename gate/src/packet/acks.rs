@@ -1,8 +1,10 @@
 //! ACKs, as CAKE's filter of ACKs sees them.
 
-use std::hash::BuildHasher;
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::LazyLock,
+};
 
-use rustc_hash::FxBuildHasher;
 use sluice_capture::{Ack, Packet};
 use sluice_queue::AckFacts;
 
@@ -26,7 +28,8 @@ pub fn facts(packet: &Packet) -> Option<AckFacts> {
 }
 
 /// Returns a hash of 64 bits of addresses and ports: two connections that wait in one lane do not have the
-/// same by chance.
+/// same by chance. It has a key, as else a host could make its ACKs remove those of another connection.
 fn connection(packet: &Packet) -> u64 {
-    FxBuildHasher.hash_one((packet.addresses, packet.ports))
+    static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    KEY.hash_one((packet.addresses, packet.ports))
 }
