@@ -47,13 +47,15 @@ struct wf2q_config {
 #define WF2Q_FRACTION_BITS 10
 
 struct wf2q_state {
-	u64 now;	/* V */
+	u64 now;		/* V */
+	u64 round_bytes;	/* of the config at the last packet */
 };
 
 struct wf2q_lane {
 	struct aqm_lane waits;
 	u64 start;	/* S_i of its first packet; while none waits, F_i of its last one */
-	u32 sent_bytes, unused;	/* length of the last packet that it sent */
+	u32 sent_bytes;		/* length of the last packet that it sent */
+	u32 quantum;		/* of the config at the last packet */
 };
 
 #define WF2Q_TAKE(n) config->quanta[n] = (u64)p->quantum_##n;
@@ -140,6 +142,28 @@ static inline void wf2q_limit_start(const struct wf2q_state *state,
 		lane->start = latest;
 }
 
+/*
+ * A lane may be as far behind V as its first packet takes: it is owed a part of this packet. After its
+ * share has grown the packet takes less, and no more than this packet is owed. Otherwise the lane would
+ * catch up with a run of packets.
+ */
+static inline void wf2q_keep_share(const struct wf2q_state *state,
+				   const struct wf2q_config *config, struct wf2q_lane *lane,
+				   u32 number)
+{
+	u32 quantum = (u32)config->quanta[number & (CLASS_MAP_MOST - 1)];
+	u64 earliest;
+
+	if (state->round_bytes == config->round_bytes && lane->quantum == quantum)
+		return;
+	lane->quantum = quantum;
+	if (!lane->waits.packets)
+		return;
+	earliest = state->now - wf2q_time(config, number, lane->waits.head_bytes);
+	if (wf2q_is_before(lane->start, earliest))
+		lane->start = earliest;
+}
+
 /* V is not before the first start of the lanes in which packets wait. */
 static inline void wf2q_catch_up(struct wf2q_state *state, const struct wf2q_config *config,
 				 struct aqm_lanes *lanes)
@@ -153,6 +177,7 @@ static inline void wf2q_catch_up(struct wf2q_state *state, const struct wf2q_con
 		if (!lane || (u32)turn < config->strict)
 			continue;
 		wf2q_limit_start(state, config, lane, (u32)turn);
+		wf2q_keep_share(state, config, lane, (u32)turn);
 		if (!lane->waits.packets) {
 			/* so that it is not taken for a later one once times wrap around */
 			if (wf2q_is_before(lane->start, state->now))
@@ -162,6 +187,7 @@ static inline void wf2q_catch_up(struct wf2q_state *state, const struct wf2q_con
 			waits = 1;
 		}
 	}
+	state->round_bytes = config->round_bytes;
 	if (waits && wf2q_is_before(state->now, first))
 		state->now = first;
 }

@@ -231,17 +231,16 @@ fn wf2q_divides_the_link_as_in_the_example_of_its_authors() {
     assert_eq!(order, expected);
 }
 
-/// Two classes stay backlogged while their quanta change; the longest run of packets of one class after the change.
-fn longest_run(before: [f64; 2], after: [f64; 2], sends: usize) -> usize {
-    let shared = |quanta: [f64; 2]| {
-        classes(
-            "wf2q",
-            2,
-            &[("quantum_0", quanta[0]), ("quantum_1", quanta[1])],
-        )
+/// All classes stay backlogged while their quanta change; returns the classes of the 1000 packets that are
+/// sent after the change, which comes after `sends` packets.
+fn after_a_change<const N: usize>(before: [f64; N], after: [f64; N], sends: usize) -> Vec<u8> {
+    let shared = |quanta: [f64; N]| {
+        let names: Vec<String> = (0..N).map(|number| format!("quantum_{number}")).collect();
+        let given: Vec<(&str, f64)> = names.iter().map(|name| &**name).zip(quanta).collect();
+        classes("wf2q", N as u32, &given)
     };
     let mut queue = Queue::new(ROOMY, Some(&shared(before)), |_| drop_tail(), RATE_BPS);
-    for class in [0, 1].repeat(2000) {
+    for class in (0..N as u8).cycle().take(2000 * N) {
         queue.arrive(0, packet(0, class, 1000), &mut || 0, &mut |_, _| ());
     }
     for _ in 0..sends {
@@ -254,10 +253,15 @@ fn longest_run(before: [f64; 2], after: [f64; 2], sends: usize) -> usize {
         |_| drop_tail(),
         &mut || 0,
     );
-    let sent: Vec<u8> = from_fn(|| queue.depart(0, &mut || 0, &mut |_, _| ()))
+    from_fn(|| queue.depart(0, &mut || 0, &mut |_, _| ()))
         .take(1000)
         .map(|sent| sent.packet.traffic_class >> 2)
-        .collect();
+        .collect()
+}
+
+/// The longest run of packets of one class after a change.
+fn longest_run(before: [f64; 2], after: [f64; 2], sends: usize) -> usize {
+    let sent = after_a_change(before, after, sends);
     sent.chunk_by(|one, next| one == next)
         .map(<[u8]>::len)
         .max()
@@ -278,6 +282,23 @@ fn wf2q_starves_nobody_when_its_quanta_change() {
         }
         let run = longest_run([100.0, 1e8], [300.0; 2], sends);
         assert!(run <= 2, "{sends}: {run}");
+    }
+}
+
+/// Classes whose share grows have been waiting for less than one packet: they do not catch up at the others'
+/// expense.
+#[test]
+fn wf2q_gives_shares_that_grow_no_more_than_that() {
+    let (small, most) = (64.0, 64.0 * 98.0);
+    // the small ones send once in a hundred packets
+    for sends in 150..250 {
+        let sent = after_a_change([small, small, most], [1000.0; 3], sends);
+        for packets in sent[..90].chunks(30) {
+            for class in 0..3 {
+                let count = packets.iter().filter(|other| **other == class).count();
+                assert!((9..=11).contains(&count), "{sends} {class}: {packets:?}");
+            }
+        }
     }
 }
 
