@@ -286,6 +286,8 @@ const KINDS: [Kind; 4] = [Kind::Data, Kind::Ack, Kind::Datagram, Kind::Feedback]
 impl From<Packet> for Packed {
     #[inline]
     fn from(packet: Packet) -> Self {
+        debug_assert!(packet.aside >> BYTES_AT == 0, "{packet:?}");
+        debug_assert!(packet.flags >> (KIND_AT - FLAGS_AT) == 0, "{packet:?}");
         Self(
             u64::from(packet.number) << 32 | u64::from(packet.flow),
             (packet.kind as u64) << KIND_AT

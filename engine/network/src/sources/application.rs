@@ -89,6 +89,11 @@ pub struct Applications {
 impl Applications {
     /// Adds an application with these flows, which come after those of the others.
     pub fn add(&mut self, flows: Range<u32>, application: Application) {
+        let before = self.all.last().map_or(0, |(flows, _)| flows.end);
+        debug_assert!(
+            before <= flows.start,
+            "flows from {before} on, not {flows:?}"
+        );
         self.all.push((flows, application));
     }
 
