@@ -1,10 +1,11 @@
 /*
  * Sends bursts of TCP packets over an interface, most of them ACKs, and prints the numbers of those that
  * leave it, one a line: for the ACK filters of qdiscs. Connections of IPv4 and IPv6 have SACK blocks,
- * timestamps, duplicates, echoes of marks, and at times data or what a filter must not remove. The same
- * seed gives the same packets.
+ * timestamps, duplicates, echoes of marks, and at times data or what a filter must not remove. With `odd`,
+ * many have options that are malformed, come twice or have empty blocks. The same seed gives the same
+ * packets. What is sent goes to standard error, a packet in hexadecimal a line.
  *
- *     ack_packets INTERFACE SEED BURSTS
+ *     ack_packets INTERFACE SEED BURSTS [odd]
  */
 #include <arpa/inet.h>
 #include <linux/if_packet.h>
@@ -22,7 +23,10 @@
 /* of TCP's header: its sequence number, which is the packet's here */
 #define NUMBER_AT 4
 
+#define OPTIONS_BYTES 40
+
 static uint64_t state;
+static int has_odd;
 static struct { uint32_t acked, stamp, echo; uint8_t ece; } connections[CONNECTIONS];
 
 /* SplitMix64 */
@@ -74,6 +78,27 @@ static uint8_t *options(uint8_t *at, int which)
 	return at;
 }
 
+/* Repeats options at times, and changes a byte of them: to a kind or a length. Returns their end. */
+static uint8_t *odd(uint8_t *from, uint8_t *to)
+{
+	static const uint8_t others[] = { 0, 1, 2, 3, 4, 5, 8, 10, 18, 19, 26, 34, 40, 255 };
+	size_t size = (size_t)(to - from);
+	int blocks = draw(5) ? -1 : (int)draw(3);
+
+	if (blocks >= 0 && size + 4 + 8 * (size_t)blocks <= OPTIONS_BYTES) {
+		to = word(to, 0x01010502 + 8 * (uint32_t)blocks);
+		/* some are empty */
+		for (int number = 0; number < 2 * blocks; number++)
+			to = word(to, draw(2));
+	} else if (!draw(4) && 2 * size <= OPTIONS_BYTES) {
+		memcpy(to, from, size);
+		to += size;
+	}
+	if (to > from && draw(2))
+		from[draw((uint32_t)(to - from))] = others[draw(sizeof(others))];
+	return to;
+}
+
 /* Writes a TCP packet, and returns its end. */
 static uint8_t *tcp(uint8_t *at, int which, uint32_t number)
 {
@@ -91,6 +116,8 @@ static uint8_t *tcp(uint8_t *at, int which, uint32_t number)
 	at = word(at, 0);
 	at = word(at, 0);
 	at = options(at, which);
+	if (has_odd && draw(2))
+		at = odd(header + 20, at);
 	header[12] = (uint8_t)((at - header) / 4 << 4 | !draw(30));
 	header[13] = flags;
 	return draw(20) ? at : at + 100;
@@ -117,9 +144,16 @@ static size_t packet(uint8_t *at, int which, uint32_t number)
 	return (size_t)(at - header);
 }
 
+static void show(const uint8_t *bytes, size_t size)
+{
+	for (size_t place = 0; place < size; place++)
+		fprintf(stderr, "%02x", bytes[place]);
+	fputc('\n', stderr);
+}
+
 int main(int argc, char **argv)
 {
-	int link = argc == 4 ? (int)if_nametoindex(argv[1]) : 0, room = 1 << 24;
+	int link = argc >= 4 ? (int)if_nametoindex(argv[1]) : 0, room = 1 << 24;
 	int out = socket(AF_PACKET, SOCK_DGRAM, 0);
 	int heard = socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_ALL));
 	struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_ifindex = link, .sll_halen = 6 };
@@ -134,6 +168,7 @@ int main(int argc, char **argv)
 	setsockopt(out, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room));
 	memset(to.sll_addr, 2, 6);
 	state = strtoull(argv[2], 0, 10);
+	has_odd = argc > 4;
 	for (long burst = atol(argv[3]); burst; burst--) {
 		for (int sent = 0; sent < BURST; sent++) {
 			int which = (int)draw(CONNECTIONS);
@@ -142,6 +177,7 @@ int main(int argc, char **argv)
 			to.sll_protocol = htons(bytes[0] >> 4 == 6 ? ETH_P_IPV6 : ETH_P_IP);
 			if (sendto(out, bytes, length, 0, (void *)&to, sizeof(to)) < 0)
 				return 1;
+			show(bytes, length);
 		}
 		/* until all have left */
 		sleep(2);

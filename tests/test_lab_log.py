@@ -386,8 +386,11 @@ def test_a_qdisc_asks_its_aqm_what_the_engines_queue_asks(tmp_path):
     told = [line for line in done.stdout.splitlines() if ",rtt=4," not in line]
     found = re.findall(alike, "\n".join(told))
     assert len(found) == len(cases) + 3 * len(PAIRS) + 2 * len(ROWS)
-    others = len(lab_acks.CASES) + len(lab_flows.FLOWS)
-    assert len(re.findall(alike, done.stdout)) == len(found) + others
+    acks = len(lab_acks.CASES + lab_acks.OWN_CASES)
+    assert len(re.findall(alike, done.stdout)) == len(found) + acks + len(lab_flows.FLOWS)
+    read = re.findall(r"(\d+) ACKs read alike, (\d+) of them pure", done.stdout)
+    assert len(read) == acks
+    assert all(50 < int(pure) < int(all_of_them) - 50 for all_of_them, pure in read)
     print("ACKs removed as by Linux's own cake:", lab_acks.check(tmp_path))
     print("flows that share a lane as in Linux's own cake:", lab_flows.check(tmp_path))
     late = re.findall(r"(\d+) of them late after a drop at departure", done.stdout)

@@ -6,6 +6,8 @@
 //! discipline, rate, limit and limit in bytes, one line each. In place of a discipline with classes of
 //! service, there is the name of a scenario in the folder.
 
+mod acks;
+
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     env, fs,
@@ -78,26 +80,6 @@ impl Observer<Held> for &mut Heard {
             _ => return,
         };
         self.calls.entry(queue).or_default().push(call);
-    }
-}
-
-/// Reads what `log_ack()` of `acks.bpf.h` has written.
-fn ack_of(view: &View) -> AckFacts {
-    let halves = |word: u64| ((word >> 32) as u32, word as u32);
-    let blocks = [
-        view.idle_since_ns,
-        view.sojourn_ns,
-        view.rate_bps,
-        view.queue_bytes,
-    ];
-    let (value, echo) = halves(view.buffer_bytes);
-    AckFacts {
-        connection: view.random,
-        acked: view.queue_packets,
-        sacks: blocks.map(halves),
-        timestamps: (view.idle == 1).then_some([value, echo]),
-        ecn_flags: view.traffic_class,
-        is_pure: view.ecn_capable == 1,
     }
 }
 
@@ -316,7 +298,7 @@ fn compare(name: &str, lines: &[Line], settings: &Settings) -> Compared {
         match line.event.as_str() {
             "salt" => engine.words.push_back(line.view.random),
             "hosts" => engine.hosts = [line.view.source_hash, line.view.destination_hash],
-            "ack" => engine.ack = Some(ack_of(&line.view)),
+            "ack" => engine.ack = Some(acks::of(&line.view)),
             "hold" => found.holds += 1,
             "arrive" => engine.arrive(line, &behind[..end], victim, wants_candidate(line)),
             "ask" => engine.ask(line, &behind[..end]),
@@ -385,6 +367,9 @@ fn a_qdisc_asks_and_does_what_the_engines_queue_does() {
         for (link, lines) in read(&path) {
             let name = format!("{aqm}, link {link}");
             let found = compare(&name, &lines, &settings);
+            if let Some((acks, pure)) = acks::check(&path, &lines) {
+                println!("{name}: {acks} ACKs read alike, {pure} of them pure");
+            }
             let late = check_pace(&name, &lines, settings.forward.rate_bps);
             println!(
                 "{name}: {} calls alike, {} of them decisions, {} no admission; {} packets sent alike, \

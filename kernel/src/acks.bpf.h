@@ -325,7 +325,7 @@ VERIFIED_ONCE u32 needless_ack(struct instance *instance, u32 number)
 	return 0;
 }
 
-/* In the log, what an ACK says that arrives next: ack_of() of gate/tests/kernel_log.rs. */
+/* In the log, what an ACK says that arrives next: of() of gate/tests/kernel_log/acks.rs. */
 static INLINE void log_ack(const struct instance *instance, u64 now_ns)
 {
 #ifdef LOGS
