@@ -133,14 +133,17 @@ def start(folder, *words, grace_s=apart._GRACE_S):
 
 
 def beside(parent):
-    """Return the processes whose parent is the given one, by number."""
+    """Return the runs whose parent is the given process, by number.
+
+    A compiler that the parent has just started has the parent's arguments for an instant.
+    """
     text = subprocess.run(
         ["ps", "-o", "pid=,args=", "--ppid", str(parent)],
         capture_output=True,
         text=True,
         check=False,
     ).stdout
-    return [int(line.split()[0]) for line in text.splitlines() if "apart" in line]
+    return [int(line.split()[0]) for line in text.splitlines() if "serve()" in line]
 
 
 def wait_for(what):
