@@ -138,12 +138,12 @@ def beside(parent):
     A compiler that the parent has just started has the parent's arguments for an instant.
     """
     text = subprocess.run(
-        ["ps", "-o", "pid=,args=", "--ppid", str(parent)],
+        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(parent)],
         capture_output=True,
         text=True,
         check=False,
     ).stdout
-    return [int(line.split()[0]) for line in text.splitlines() if "serve()" in line]
+    return [int(line.split()[0]) for line in text.splitlines() if "sluicegate.apart" in line]
 
 
 def wait_for(what):
