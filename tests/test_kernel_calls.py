@@ -177,5 +177,5 @@ def test_a_call_and_pages_in_the_twin_are_those_of_the_network_world():
     assert 0.02 < found["back.frame_p50"].value < ours["back.frame_p50"].value + 0.001
     assert found["back.quality"].value == pytest.approx(ours["back.quality"].value, rel=0.06)
     # two round trips at least, and no last ACK at the end of an object
-    assert 0.08 < found["web.page_p50"].value < ours["web.page_p50"].value
+    assert 0.08 < found["web.page_p50"].value < 0.095
     assert found["web.finished"].value > 3
