@@ -112,5 +112,7 @@ def test_a_million_users_of_the_web_run_and_ten_millions_are_refused():
     record = network.simulate(scenario({}, web, topology=path, duration_s=2))
     # 10^6 first objects in 2 s are far more than the link carries
     assert record["throughput_bps"].value == pytest.approx(1e8, rel=1e-3)
-    with pytest.raises(sg.SluiceError, match="10000000 together and must be at most 5000000"):
+    with pytest.raises(
+        sg.SluiceError, match="have 10000000 flows together and must have at most 5000000"
+    ):
         network.simulate(scenario({}, web | {"count": 10**7}))
