@@ -36,15 +36,24 @@ impl Pacer {
         self.next_ns.saturating_sub(now_ns)
     }
 
+    /// Returns how many more packets may leave with one that left at this time.
+    fn left_together(&self, now_ns: u64) -> u32 {
+        if self.together_ns == now_ns {
+            self.together
+        } else {
+            0
+        }
+    }
+
     fn is_free(&self, now_ns: u64) -> bool {
-        self.next_ns <= now_ns || self.together > 0 && self.together_ns == now_ns
+        self.next_ns <= now_ns || self.left_together(now_ns) > 0
     }
 
     /// A packet leaves, alone or as the first of a `burst`; its share of the rate lasts `gap_ns`. A
     /// sender that `makes_up` for late packets takes what they were late off this time, up to half
     /// of it.
     fn leave(&mut self, now_ns: u64, gap_ns: u64, burst: u32, makes_up: bool) {
-        if self.together_ns == now_ns && self.together > 0 {
+        if self.left_together(now_ns) > 0 {
             self.together -= 1;
         } else {
             (self.together_ns, self.together) = (now_ns, burst - 1);
@@ -91,11 +100,7 @@ impl Sender {
         let srtt_ns = self.rto.srtt_ns(config);
         let outstanding = self.max - self.una;
         let rate = self.congestion.pacing_rate(config, outstanding, srtt_ns);
-        let burst = if config.segmentation_offload {
-            self.congestion.burst()
-        } else {
-            1
-        };
+        let burst = self.burst(config);
         let is_free = config.quirks.paces_by_departure && self.data_sent(config) < UNPACED;
         let (Some(rate), Some(pacer)) = (rate, self.congestion.pacer()) else {
             return;
@@ -106,6 +111,24 @@ impl Sender {
             let gap_ns = (1e9 / rate).round() as u64;
             pacer.leave(now_ns, gap_ns, burst, config.quirks.paces_by_departure);
         }
+    }
+
+    /// Returns how many packets may leave together.
+    pub(crate) fn burst(&self, config: &Config) -> u32 {
+        if config.pacing && config.segmentation_offload {
+            self.congestion.burst()
+        } else {
+            1
+        }
+    }
+
+    /// True if the packet that leaves now ends a burst of several; `is_last` if none may follow.
+    pub(crate) fn ends_burst(&mut self, now_ns: u64, is_last: bool) -> bool {
+        let pacer = self.congestion.pacer();
+        pacer.is_some_and(|pacer| {
+            let left = pacer.left_together(now_ns);
+            left == 1 || is_last && left > 1
+        })
     }
 
     /// Returns how many packets with data were sent, counting each time.

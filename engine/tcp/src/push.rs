@@ -1,19 +1,21 @@
 //! Which packets carry PSH in Linux: the last one of each write of the application (`tcp_push`,
 //! `tcp_mark_push`). A receiver acknowledges it at once: the application has then read all that came
-//! (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
+//! (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`). Where packets leave in bursts that the network card
+//! cuts, the last one of each burst carries it (`__tcp_transmit_skb`), and the last that the
+//! application has: a write that ends with data unsent is continued by the next one
+//! (`tcp_sendmsg_locked`).
 //!
 //! How much an application writes at a time is up to the socket. It takes data until its memory is
 //! full, and asks for more when a third of that is free (`sk_stream_wait_memory`,
 //! `sk_stream_write_space`). The memory grows with the window (`tcp_sndbuf_expand`). The applications
-//! here keep 64 KiB unsent at most (`TCP_NOTSENT_LOWAT`), as those of the gate and the laboratory do,
-//! so that no write is longer than half of the window that the receiver offers (`forced_push`).
+//! here keep 64 KiB unsent at most (`TCP_NOTSENT_LOWAT`), as those of the gate and the laboratory do.
+//! In a long write a packet carries PSH, too, when half of the receiver's window was written since the
+//! last one (`forced_push`).
 //!
-//! Sizes are in bytes, for packets of 1500 bytes. Retransmissions keep the flag (`tcp_fragment`), but
-//! the end of a write is forgotten too early where packets were SACKed or lost.
+//! In Linux a full memory also holds packets back that the window allows. Here it does not.
 //!
-//! This is the rule of a host whose packets leave one by one. With segmentation offload Linux sets PSH
-//! on the last packet of each burst (`__tcp_transmit_skb`); here bursts carry it where writes end.
-//! BBR's socket has half as much memory again in Linux (`bbr_sndbuf_expand`); here it has not.
+//! Sizes are in bytes, for packets of 1500 bytes, whatever the size is that the network world gives
+//! them. Retransmissions keep the flag (`tcp_fragment`).
 
 use std::collections::VecDeque;
 
@@ -23,16 +25,19 @@ use crate::sender::Sender;
 /// Payload of a packet: 1500 bytes less headers and time stamps.
 const PAYLOAD: u32 = 1448;
 
-/// Memory for each packet of the window (twice the `per_mss` of `tcp_sndbuf_expand`), and what a packet
-/// takes of it (`truesize`): as `ss -m` shows them in the gate, Linux 6.18. They depend on the drivers
-/// for which a kernel is built (`LL_MAX_HEADER`).
-const FOR_PACKET: u32 = 2 * 2304;
-const TAKEN: u32 = PAYLOAD + 832;
+/// Memory for a packet of the window, times a factor of the congestion control (`per_mss` of
+/// `tcp_sndbuf_expand`), and what a packet takes of it besides its payload (`truesize`): as `ss -m`
+/// shows them in the gate, Linux 6.18. They depend on the drivers for which a kernel is built
+/// (`LL_MAX_HEADER`).
+const FOR_PACKET: u32 = 2304;
+const OVERHEAD: u32 = 832;
+const TAKEN: u32 = PAYLOAD + OVERHEAD;
 
-/// Window for which there is memory at first (`TCP_INIT_CWND`), and the largest (`tcp_wmem`, 4 MiB),
-/// packets.
+/// The most memory (`tcp_wmem`).
+const MOST_MEMORY: u32 = 4 << 20;
+
+/// Window for which there is memory at first (`TCP_INIT_CWND`), packets.
 const FIRST_WINDOW: u32 = 10;
-const LARGEST_WINDOW: u32 = (4 << 20) / FOR_PACKET;
 
 /// Data that may wait unsent.
 const UNSENT: u32 = 64 << 10;
@@ -44,8 +49,24 @@ pub(crate) struct Writes {
     written: u32,
     /// Window, packets, for which the socket has memory.
     window: u32,
-    /// The last packet of each write, of those that may be sent still.
+    /// Memory for each packet of the window.
+    for_packet: u32,
+    /// Most packets from one PSH to the next.
+    longest: u32,
+    /// The packets with PSH, of those that may be sent still, in order.
     ends: VecDeque<u32>,
+}
+
+/// How far a sender is.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    /// First packet not acknowledged, and how many after it have arrived (SACK).
+    una: u32,
+    sacked: u32,
+    /// Next packet to send.
+    next: u32,
+    /// One past the last packet that the application has.
+    end: u32,
 }
 
 impl Writes {
@@ -53,76 +74,122 @@ impl Writes {
         Writes {
             written: u32::from(config.syn),
             window: FIRST_WINDOW,
+            for_packet: FOR_PACKET * config.congestion_control.memory_factor(),
+            longest: config.receiver_window / 2 + 1,
             ends: VecDeque::new(),
         }
     }
 
     fn memory(&self) -> u32 {
-        self.window * FOR_PACKET
+        let memory = self.window.saturating_mul(self.for_packet);
+        memory.min(MOST_MEMORY)
     }
 
-    /// Writes as much as the socket takes of what there is before `end`. Packets before `una` are
-    /// acknowledged; `next` is the next one to send.
-    fn write(&mut self, una: u32, next: u32, end: u32) {
-        let in_memory = una.saturating_add(self.memory().div_ceil(TAKEN));
-        let unsent = next.saturating_add(UNSENT.div_ceil(PAYLOAD));
-        let written = in_memory.min(unsent).min(end);
-        if written > self.written {
-            self.written = written;
-            while self.ends.front().is_some_and(|last| *last < una) {
-                self.ends.pop_front();
-            }
-            self.ends.push_back(written - 1);
+    /// Returns the memory in use. Packets keep theirs until they are acknowledged. The payload of those
+    /// that arrived out of order is kept in fewer buffers (`tcp_shift_skb_data`).
+    fn kept(&self, at: Progress) -> u64 {
+        u64::from(self.written - at.una) * u64::from(TAKEN)
+            - u64::from(at.sacked) * u64::from(OVERHEAD)
+    }
+
+    /// Writes as much of what the application has as the socket takes, with `room` in its memory.
+    fn write(&mut self, at: Progress, room: u64) {
+        let packets = room.div_ceil(u64::from(TAKEN)) as u32;
+        let in_memory = self.written.saturating_add(packets);
+        let unsent = at.next.saturating_add(UNSENT.div_ceil(PAYLOAD));
+        let end = in_memory.min(unsent).min(at.end);
+        if end > self.written {
+            let acknowledged = self.ends.partition_point(|last| *last < at.una);
+            self.ends.drain(..acknowledged);
+        }
+        while self.written < end {
+            self.written = self.written.saturating_add(self.longest).min(end);
+            self.ends.push_back(self.written - 1);
         }
     }
 
+    /// Writes what the socket has memory for.
+    fn fill(&mut self, at: Progress) {
+        let room = u64::from(self.memory()).saturating_sub(self.kept(at));
+        self.write(at, room);
+    }
+
+    /// The next packet leaves and was not written. If the memory is full, it would wait in Linux until a
+    /// third is free: this third is written.
+    fn write_next(&mut self, at: Progress) {
+        let memory = u64::from(self.memory());
+        let room = memory.saturating_sub(self.kept(at));
+        self.write(at, room.max(memory / 3));
+    }
+
     /// True if the socket asks for more.
-    fn asks(&self, una: u32, next: u32) -> bool {
-        let kept = u64::from(self.written - una);
-        let unsent = u64::from(self.written - next);
-        3 * kept * u64::from(TAKEN) <= 2 * u64::from(self.memory())
+    fn asks(&self, at: Progress) -> bool {
+        let unsent = u64::from(self.written - at.next);
+        3 * self.kept(at) <= 2 * u64::from(self.memory())
             && 2 * unsent * u64::from(PAYLOAD) < u64::from(UNSENT)
     }
 
     /// The window was not filled: memory for the data limited it.
     fn expand(&mut self, window: u32) {
-        self.window = self.window.max(window).min(LARGEST_WINDOW);
+        self.window = self.window.max(window);
     }
 
-    /// True if a packet carries PSH.
-    fn pushes(&self, seq: u32) -> bool {
-        let later = self.ends.iter().rev().take_while(|last| **last >= seq);
-        later.last() == Some(&seq)
+    /// True if a packet ends a write.
+    fn ends_write(&self, seq: u32) -> bool {
+        self.ends.binary_search(&seq).is_ok()
+    }
+
+    /// The application takes back what is not sent.
+    fn take_back(&mut self, max: u32) {
+        self.written = self.written.min(max);
+        let sent = self.ends.partition_point(|last| *last < max);
+        self.ends.truncate(sent);
     }
 }
 
 impl Sender {
+    fn progress(&self, sacked: u32) -> Progress {
+        Progress {
+            una: self.una,
+            sacked,
+            next: self.next,
+            end: self.end,
+        }
+    }
+
     /// Returns whether a data packet that is sent now carries PSH.
     #[inline]
-    pub(crate) fn pushes(&mut self, seq: u32) -> bool {
-        let Some(rack) = &mut self.rack else {
+    pub(crate) fn pushes(&mut self, config: &Config, now_ns: u64, seq: u32) -> bool {
+        let Some(rack) = &self.rack else {
             return false;
         };
-        let Some(writes) = &mut rack.writes else {
+        let (flying, at) = (rack.flight.flying(), self.progress(rack.flight.sacked()));
+        let window = self.congestion.cwnd() as u32;
+        let Some(writes) = self.rack.as_mut().and_then(|rack| rack.writes.as_mut()) else {
             return false;
         };
         if seq >= writes.written {
             // the window is open and all that was written is sent
-            writes.expand(self.congestion.cwnd() as u32);
-            // of packets that arrived out of order only some memory is in use (`tcp_shifted_skb`)
-            let in_use = rack.flight.flying().min(writes.window);
-            writes.write(seq.saturating_sub(in_use), seq, self.end);
+            writes.expand(window);
+            writes.write_next(at);
         }
-        writes.pushes(seq)
+        let ends_write = writes.ends_write(seq);
+        if self.burst(config) == 1 {
+            return ends_write;
+        }
+        // no write continues the packet that ends all data
+        seq + 1 == self.end || self.ends_burst(now_ns, flying + 1 >= window)
     }
 
     /// The application has new data. Before the connection is open it writes none.
     pub(crate) fn write_new(&mut self, config: &Config) {
-        if self.una >= u32::from(config.syn)
-            && let Some(rack) = &mut self.rack
-            && let Some(writes) = &mut rack.writes
-        {
-            writes.write(self.una, self.next, self.end);
+        if self.una < u32::from(config.syn) {
+            return;
+        }
+        let Some(rack) = &self.rack else { return };
+        let at = self.progress(rack.flight.sacked());
+        if let Some(writes) = self.rack.as_mut().and_then(|rack| rack.writes.as_mut()) {
+            writes.fill(at);
         }
     }
 
@@ -130,70 +197,31 @@ impl Sender {
     /// (`tcp_check_space`).
     #[inline]
     pub(crate) fn write_more(&mut self) {
-        let Some(rack) = &mut self.rack else { return };
-        let Some(writes) = &mut rack.writes else {
+        let (window, end) = (self.congestion.cwnd() as u32, self.end);
+        let Some(rack) = &self.rack else { return };
+        let (flying, at) = (rack.flight.flying(), self.progress(rack.flight.sacked()));
+        let Some(writes) = self.rack.as_mut().and_then(|rack| rack.writes.as_mut()) else {
             return;
         };
-        if writes.written >= self.end {
+        if writes.written >= end {
             return;
         }
-        let window = self.congestion.cwnd() as u32;
-        if rack.flight.flying() < window {
+        if flying < window {
             writes.expand(window);
         }
-        if writes.asks(self.una, self.next) {
-            writes.write(self.una, self.next, self.end);
+        if writes.asks(at) {
+            writes.fill(at);
+        }
+    }
+
+    /// The application ends: what was written and not sent is no longer there.
+    pub(crate) fn ends_writing(&mut self) {
+        if let Some(writes) = self.rack.as_mut().and_then(|rack| rack.writes.as_mut()) {
+            writes.take_back(self.max);
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::Variant;
-
-    /// Sizes of the first write and of the later ones, while a window of packets is in flight that is
-    /// acknowledged one by one.
-    fn sizes(window: u32) -> (u32, Vec<u32>) {
-        let mut writes = Writes::new(&Config::linux(Variant::Rack));
-        writes.expand(window);
-        writes.write(1, 1, u32::MAX);
-        let (first, mut found) = (writes.written - 1, vec![]);
-        for una in 1..200 {
-            let before = writes.written;
-            let next = (una + window).min(before);
-            if writes.asks(una, next) {
-                writes.write(una, next, u32::MAX);
-                assert!(writes.pushes(writes.written - 1) && !writes.pushes(writes.written - 2));
-                found.push(writes.written - before);
-            }
-        }
-        (first, found)
-    }
-
-    #[test]
-    fn a_write_fills_a_third_of_the_memory_or_half_of_what_may_be_unsent() {
-        // Linux 6.18, packets from one PSH to the next: mostly 8 where windows were small from the
-        // start, 11 where slow start took them to 14 or 15, 24 with those of a single flow
-        for (window, first, later) in [(10, 21, 8), (14, 29, 11), (15, 31, 11), (80, 46, 24)] {
-            let (found, rest) = sizes(window);
-            assert_eq!(found, first, "{window}");
-            assert!(rest.len() > 4, "{window}: {rest:?}");
-            // the first two writes may be to fill the window
-            let settled = rest[2..].iter().all(|size| *size == later);
-            assert!(settled, "{window}: {rest:?}");
-        }
-    }
-
-    #[test]
-    fn an_application_that_has_no_more_ends_its_write() {
-        let mut writes = Writes::new(&Config::linux(Variant::Rack));
-        writes.write(1, 1, 6);
-        writes.write(4, 6, 9);
-        let pushed: Vec<u32> = (1..12).filter(|seq| writes.pushes(*seq)).collect();
-        assert_eq!(pushed, [5, 8]);
-        // what is acknowledged is forgotten
-        writes.write(9, 9, 12);
-        assert_eq!(writes.ends, [11]);
-    }
-}
+#[path = "push_tests.rs"]
+mod tests;

@@ -90,10 +90,10 @@ pub struct Quirks {
     /// packets from a mark on, or from a packet that cannot be marked (`tcp_ecn_check_ce`), and for
     /// one with CWR (`tcp_ecn_accept_cwr`).
     pub adapts_ack_delay: bool,
-    /// Linux: the last packet of each write carries PSH (`push`), and its receiver acknowledges it at
-    /// once, as the application has read all that came (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
+    /// Linux: the last packet of each write or burst carries PSH (`push`), and its receiver acknowledges
+    /// it at once, as the application has read all that came (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
     /// A sender sets it only with recovery by times.
-    pub acks_pushed: bool,
+    pub pushes_writes: bool,
     /// Linux: an ECN echo reduces the window to the threshold gradually, as a loss does
     /// (`tcp_enter_cwr`), until a packet sent after the echo is acknowledged. By RFC 3168, section
     /// 6.1.2, the window is halved at once, and a window below one packet waits for the timer.
@@ -148,7 +148,7 @@ impl Quirks {
         questions_time_outs: true,
         has_coarse_timers: true,
         adapts_ack_delay: true,
-        acks_pushed: true,
+        pushes_writes: true,
         marks_reduce_by_and_by: true,
         resent_syn_asks_no_more: true,
         needed_ecn_in_syn: true,
@@ -181,7 +181,7 @@ impl Quirks {
         questions_time_outs: false,
         has_coarse_timers: false,
         adapts_ack_delay: false,
-        acks_pushed: false,
+        pushes_writes: false,
         marks_reduce_by_and_by: false,
         resent_syn_asks_no_more: false,
         needed_ecn_in_syn: false,

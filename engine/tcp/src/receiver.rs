@@ -99,7 +99,7 @@ impl Receiver {
             delay.on_codepoint(segment, is_news);
         }
         let at_once = segment.cwr && config.quirks.adapts_ack_delay
-            || segment.push && config.quirks.acks_pushed;
+            || segment.push && config.quirks.pushes_writes;
         let no_gap = self.ahead.is_empty();
         self.insert(segment.seq);
         if let Some(delay) = &mut self.delay {

@@ -15,7 +15,7 @@ pub struct Segment {
     pub ecn: Ecn,
     /// Congestion window reduced (RFC 3168, section 6.1.2).
     pub cwr: bool,
-    /// PSH: the last packet of a write ([`Quirks::acks_pushed`](crate::Quirks::acks_pushed)).
+    /// PSH: the last packet of a write ([`Quirks::pushes_writes`](crate::Quirks::pushes_writes)).
     pub push: bool,
     /// AE, CWR and ECE of a SYN: what it asks for ([`Feedback::asked`](crate::Feedback)). With
     /// accurate feedback, the count of marks among the packets of the other end, which sends only

@@ -280,6 +280,7 @@ impl Sender {
     /// Ends the application: packets already sent are still delivered, no new ones are sent.
     pub fn stop(&mut self) {
         self.end = self.max;
+        self.ends_writing();
         if self.una == self.max {
             self.deadline = Deadline::NONE;
         }

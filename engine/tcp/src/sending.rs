@@ -131,7 +131,7 @@ impl Sender {
         } else {
             (Ecn::NotEct, false, 0)
         };
-        let push = config.quirks.acks_pushed && !syn && self.pushes(seq);
+        let push = config.quirks.pushes_writes && !syn && self.pushes(config, moment.now_ns, seq);
         (moment.send)(Segment {
             seq,
             syn,

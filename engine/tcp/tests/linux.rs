@@ -213,7 +213,7 @@ fn a_pushed_packet_is_acknowledged_at_once() {
         acked
     };
     let linux = Quirks {
-        acks_pushed: true,
+        pushes_writes: true,
         ..Quirks::NONE
     };
     // the first of a pair parts the pairs after it; the second is acknowledged in any case

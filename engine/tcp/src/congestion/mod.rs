@@ -102,6 +102,15 @@ macro_rules! controls {
                 }
             }
 
+            /// Returns how many times a window of packets the socket's memory holds.
+            pub(crate) fn memory_factor(self) -> u32 {
+                match self {
+                    $($(#[$only])? Self::$Control => {
+                        <$module::$Control as Control>::MEMORY_FACTOR
+                    }),+
+                }
+            }
+
             /// True if it uses samples of the delivery rate.
             pub(crate) fn samples_delivery(self) -> bool {
                 match self {
@@ -228,6 +237,9 @@ pub(crate) trait Control: Default {
 
     /// True if it answers a rate and cannot do without it.
     const PACES: bool = false;
+
+    /// How many times a window of packets the socket's memory holds (Linux: `sndbuf_expand`).
+    const MEMORY_FACTOR: u32 = 2;
 
     /// Takes what an ACK says about marks, before anything reacts to it.
     fn count_marks(&mut self, _marks: &Marks) {}

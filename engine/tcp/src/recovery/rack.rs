@@ -42,8 +42,8 @@ pub(crate) struct Rack {
     reorder_at: Deadline,
     /// What was delivered and when, if the congestion control asks for it.
     deliveries: Option<Box<Deliveries>>,
-    /// What the application has written, if PSH is set ([`Quirks::acks_pushed`]).
-    pub writes: Option<Box<Writes>>,
+    /// What the application has written, if PSH is set ([`Quirks::pushes_writes`]).
+    pub writes: Option<Writes>,
 }
 
 /// The packets of a block that are in none of others.
@@ -96,7 +96,7 @@ impl Rack {
         let samples = config.congestion_control.samples_delivery();
         Rack {
             deliveries: samples.then(Box::default),
-            writes: (config.quirks.acks_pushed).then(|| Box::new(Writes::new(config))),
+            writes: (config.quirks.pushes_writes).then(|| Writes::new(config)),
             ..Rack::default()
         }
     }

@@ -152,6 +152,8 @@ impl Default for State {
 
 impl Control for Bbr {
     const SAMPLES_DELIVERY: bool = true;
+    /// `bbr_sndbuf_expand`.
+    const MEMORY_FACTOR: u32 = 3;
     const PACES: bool = true;
 
     fn on_sent(&mut self, window: &mut Window, sent: &Sent) {
