@@ -42,6 +42,11 @@ class Times:
     bins: FloatArray
     bin: int
 
+    @cached_property
+    def cumulated(self) -> FloatArray:
+        """Packets up to the end of each bin, shape as `bins`: several quantiles are read of it."""
+        return np.cumsum(self.bins, axis=1)
+
     def mean(self) -> FloatArray:
         """The mean of each set, in ticks, shape (n,); NaN where there are no packets."""
         sums = zip(self.count, self.sum, strict=True)

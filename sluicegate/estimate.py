@@ -126,17 +126,24 @@ def jackknifed(counts: QueueCounts, slot_s: float | None) -> dict[str, Measure]:
     return found
 
 
-def of_each(
+def valued(
     counts: C, definitions: Sequence[Definition[C]], ticks_per_s: float
-) -> dict[str, FloatArray]:
-    """The measures of each set of counts, by name, shape (n,) each; times in seconds.
+) -> list[tuple[Definition[C], FloatArray]]:
+    """Measures with their values in each set of counts, shape (n,) each; times in seconds.
 
     Args:
         counts: A set for each replication.
         definitions: Which measures.
         ticks_per_s: Ticks of the counts in a second.
     """
-    return {each.name: each.of(counts) / ticks_per_s**each.unit.power for each in definitions}
+    return [(each, each.of(counts) / ticks_per_s**each.unit.power) for each in definitions]
+
+
+def of_each(
+    counts: C, definitions: Sequence[Definition[C]], ticks_per_s: float
+) -> dict[str, FloatArray]:
+    """The same by the names of the measures."""
+    return {each.name: values for each, values in valued(counts, definitions, ticks_per_s)}
 
 
 def over_replications(
@@ -149,10 +156,13 @@ def over_replications(
         definitions: Likewise.
         ticks_per_s: Likewise.
     """
-    rows = of_each(counts, definitions, ticks_per_s)
+    return means(counts, valued(counts, definitions, ticks_per_s))
+
+
+def means(counts: C, values_of: Sequence[tuple[Definition[C], FloatArray]]) -> dict[str, Measure]:
+    """The same of measures whose values are known, as `valued` gives them."""
     found = {}
-    for definition in definitions:
-        values = rows[definition.name]
+    for definition, values in values_of:
         mean, error = float(values.mean()), _error(values)
         measure = _measure(mean, error, len(values), definition, counts)
         unit = definition.unit.of("s")

@@ -139,8 +139,11 @@ def bin_quantile(bins: NDArray[Any], width: int, level: float) -> float:
         width: As said.
         level: As said.
     """
-    cumulated = np.cumsum(bins)
-    wanted = level * cumulated[-1] if len(bins) else 0.0
+    return _quantile(np.cumsum(bins), width, level)
+
+
+def _quantile(cumulated: NDArray[Any], width: int, level: float) -> float:
+    wanted = level * cumulated[-1] if len(cumulated) else 0.0
     if not wanted:
         return float("nan")
     bin_ = int(np.searchsorted(cumulated, wanted))
@@ -154,7 +157,7 @@ QUANTILES = (0.5, 0.9, 0.99, 0.999)
 
 def quantiles(times: Times, level: float) -> FloatArray:
     """A quantile of each set, in ticks."""
-    return np.array([bin_quantile(bins, times.bin, level) for bins in times.bins])
+    return np.array([_quantile(each, times.bin, level) for each in times.cumulated])
 
 
 def of_times(name: str, what: str, symbol: str, times: Callable[[C], Times]) -> list[Definition[C]]:

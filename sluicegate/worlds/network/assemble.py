@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from sluicegate._engine import Period, Replication, SimplexLink, TcpFlows
+from sluicegate._engine import Period, Replication, TcpFlows
 from sluicegate.counts import (
     EndCounts,
     FlowCounts,
@@ -26,9 +26,9 @@ from sluicegate.measures.flows import COMPLETIONS, OF_DATAGRAMS, OF_TCP
 from sluicegate.measures.responsiveness import DRAFT, RPM
 from sluicegate.record import FloatArray
 from sluicegate.scenario import NetworkScenario, Sizes
-from sluicegate.scenario.bands import band_names
 from sluicegate.scenario.network import Flows
 from sluicegate.worlds.network import bands, classes
+from sluicegate.worlds.network.at_port import at_port, names_of_bands
 from sluicegate.worlds.network.frames import flow_frame, flow_series_frame, port_series_frame
 from sluicegate.worlds.network.record import (
     NetworkRecord,
@@ -80,8 +80,8 @@ def record(
     main = main_place(ports)
     lasts = rates, demands
     names = scenario.classes()
-    in_bands = _bands(scenario, run, scenario.queued_links[main])
-    measured = _Counted.of(runs, after, main, lasts, scenario.warm_up, scenario, in_bands)
+    in_bands = names_of_bands(scenario, run, scenario.queued_links[main])
+    measured = _Counted.of(runs, after, main, lasts, scenario.warm_up, scenario, run)
     replications = pl.DataFrame(measured.rows())
     return NetworkRecord(
         identity=identity,
@@ -97,7 +97,7 @@ def record(
         time_bin=ports[main].time_bin_s,
         # what happened once lasted about as long as a packet
         resolution=1 / max(float(measured.queue.arrivals.sum()), 1.0),
-        whole=_Counted.of(runs, whole, main, lasts, 0.0, scenario, in_bands).measures(),
+        whole=_Counted.of(runs, whole, main, lasts, 0.0, scenario, run).measures(),
         ports=ports,
         flows=flows,
         wires=_wire_records(scenario, measured.flows, after),
@@ -152,19 +152,18 @@ class _Counted:
         lasts: tuple[Sequence[FloatArray], Sequence[FloatArray]],
         since_s: float,
         scenario: NetworkScenario,
-        in_bands: Sequence[str],
+        run: dict[str, Any],
     ) -> _Counted:
         """Counts of `periods`, which begin at `since_s`; the queue is that of the port.
 
-        `lasts` are rates and demands, as in `FlowCounts`; `in_bands` names the port's bands.
+        `lasts` are rates and demands, as in `FlowCounts`.
         """
-        by_class = classes.counted(scenario.classes(), periods, port)
+        at = at_port(scenario, run, periods, port)
         flows = _flow_counts(runs, periods, port, lasts, since_s)
-        foreign, own = (_together(by_class, each) for each in _probes_and_load(scenario))
+        foreign, own = (_together(at.classes, each) for each in _probes_and_load(scenario))
         if foreign and own:
             flows = replace(flows, foreign=foreign.all.times, own=own.round_trip)
-        by_band = bands.counted(in_bands, periods, port)
-        return cls(_queue_counts(periods, port), flows, by_class, by_band)
+        return cls(at.queue, flows, at.classes, at.bands)
 
     def _flow_definitions(self) -> list[Definition[FlowCounts]]:
         """Nothing is said of completions where there are none, nor of kinds without packets."""
@@ -233,10 +232,6 @@ def _together(by_class: classes.Counted, names: Sequence[str]) -> EndCounts | No
 def _known(times: Times | None) -> bool:
     """Whether each replication has times."""
     return times is not None and bool(times.count.all())
-
-
-def _queue_counts(periods: Periods, port: int) -> QueueCounts:
-    return QueueCounts.of([[period.ports[port] for period in each] for each in periods])
 
 
 def _came(kind: KindCounts | None) -> bool:
@@ -338,12 +333,6 @@ def _lasting(
     return columns("goodput_bps"), columns("asked")
 
 
-def _bands(scenario: NetworkScenario, run: dict[str, Any], link: SimplexLink) -> list[str]:
-    """The names of the bands of the discipline before a link."""
-    of_link = run if scenario.own_discipline(link) is None else run["links"][link.name]
-    return band_names(of_link["aqm"], len(of_link["queue"].get("classes", ())))
-
-
 def _ports(
     scenario: NetworkScenario,
     runs: Sequence[Replication],
@@ -351,36 +340,24 @@ def _ports(
     after: Periods,
     whole: Periods,
 ) -> list[PortRecord]:
-    of_groups = scenario.classes()
-
-    def measures(periods: Periods, place: int, in_bands: Sequence[str]) -> dict[str, Measure]:
-        by_class = classes.counted(of_groups, periods, place)
-        return {
-            **over_replications(_queue_counts(periods, place), QUEUE, _NS_PER_S),
-            **classes.measures(by_class, ends=False),
-            **bands.measures(bands.counted(in_bands, periods, place)),
-        }
-
     ports = []
     for place, link in enumerate(scenario.queued_links):
         own = scenario.own_discipline(link)
-        in_bands = _bands(scenario, run, link)
-        by_band = bands.counted(in_bands, after, place)
-        counts = _queue_counts(after, place)
         sampled = [each.ports[place] for each in runs]
-        total = counts.total()
+        counted = at_port(scenario, run, after, place)
+        total = counted.queue.total()
         port = PortRecord(
             name=link.name,
-            measures=measures(after, place, in_bands),
-            whole=measures(whole, place, in_bands),
+            measures=counted.measures(),
+            whole=at_port(scenario, run, whole, place).measures(),
             queue_distribution=shares(total.queue[0]),
             sojourn_distribution=shares(total.sojourn.bins[0]),
             delay_distribution=shares(total.delay.bins[0]),
             time_bin_s=total.delay.bin / _NS_PER_S,
             sample_s=scenario.sample_s,
             series=port_series_frame(sampled, scenario.sample_s),
-            band_distributions=bands.distributions(by_band),
-            band_series=bands.series(by_band, sampled, scenario.sample_s),
+            band_distributions=bands.distributions(counted.bands),
+            band_series=bands.series(counted.bands, sampled, scenario.sample_s),
             own_discipline=None if own is None else own.name,
         )
         ports.append(port)

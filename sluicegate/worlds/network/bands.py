@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from sluicegate.counts import QueueCounts, shares
-from sluicegate.estimate import Measure, of_each, over_replications
+from sluicegate.estimate import Measure, means
 from sluicegate.measures import AT_QUEUE, BETWEEN, FloatArray
 from sluicegate.worlds.network.classes import known, met_frame, of_times
 from sluicegate.worlds.network.record import BANDS_SAMPLED, OF_BANDS
@@ -43,9 +43,9 @@ def counted(own: Sequence[str], periods: Sequence[Sequence[Period]], port: int) 
 def rows(bands: Counted) -> dict[str, FloatArray]:
     """The measures of each replication, by their names with that of the band."""
     return {
-        f"{name}{BETWEEN}{measure}": values
+        f"{name}{BETWEEN}{measure.name}": values
         for name, counts in bands.items()
-        for measure, values in of_each(counts, known(counts, AT_QUEUE), _NS_PER_S).items()
+        for measure, values in known(counts, AT_QUEUE)
     }
 
 
@@ -54,7 +54,7 @@ def measures(bands: Counted) -> dict[str, Measure]:
     return {
         f"{name}{BETWEEN}{measure}": value
         for name, counts in bands.items()
-        for measure, value in over_replications(counts, known(counts, AT_QUEUE), _NS_PER_S).items()
+        for measure, value in means(counts, known(counts, AT_QUEUE)).items()
     }
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
 
 from sluicegate.counts import EndCounts, QueueCounts, Times, shares
-from sluicegate.estimate import Measure, of_each, over_replications
+from sluicegate.estimate import Measure, means, valued
 from sluicegate.measures import AT_QUEUE, BETWEEN, ENDS, FELT, Definition, FloatArray
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ _OF_TCP = ("retransmission_rate", "timeout_rate")
 _OF_ENDS = ("finished", "unfinished")
 C = TypeVar("C", QueueCounts, EndCounts)
 Counted: TypeAlias = "Mapping[str, OneClass]"
+# measures with their values, shape (n,)
+Known: TypeAlias = list[tuple[Definition[C], FloatArray]]
 
 
 @dataclass(frozen=True)
@@ -36,23 +39,27 @@ class OneClass:
     queue: QueueCounts | None
     ends: EndCounts
 
-    def definitions(self) -> tuple[list[Definition[QueueCounts]], list[Definition[EndCounts]]]:
-        """The measures that have a value in every replication."""
+    @cached_property
+    def at_queue(self) -> Known[QueueCounts]:
+        """The measures of the queue that have a value in every replication."""
+        return [] if self.queue is None else known(self.queue, AT_QUEUE)
+
+    @cached_property
+    def at_ends(self) -> Known[EndCounts]:
+        """Likewise those at the ends of the flows, which take most of the time."""
         ends, nothing = self.ends, set[str]()
         if not ends.sum(lambda each: each.acknowledged + each.retransmissions).any():
             nothing.update(_OF_TCP)
         if not (ends.all.times.count.any() or ends.all.unfinished.any()):
             nothing.update(_OF_ENDS)
-        if self.queue is None:
-            felt = [each for each in FELT if each.name not in nothing]
-            return [], known(ends, felt)
-        at_ends = [each for each in ENDS if each.name not in nothing]
-        return known(self.queue, AT_QUEUE), known(ends, at_ends)
+        of_ends = FELT if self.queue is None else ENDS
+        return known(ends, [each for each in of_ends if each.name not in nothing])
 
 
-def known(counts: C, definitions: Sequence[Definition[C]]) -> list[Definition[C]]:
-    """Those of the measures that have a value in every replication."""
-    return [each for each in definitions if not np.isnan(each.of(counts)).any()]
+def known(counts: C, definitions: Sequence[Definition[C]]) -> Known[C]:
+    """Those of the measures that have a value in every replication, with their values."""
+    found = valued(counts, definitions, _NS_PER_S)
+    return [(each, values) for each, values in found if not np.isnan(values).any()]
 
 
 def counted(names: Sequence[str], periods: Sequence[Sequence[Period]], port: int) -> Counted:
@@ -82,10 +89,8 @@ def rows(classes: Counted) -> dict[str, FloatArray]:
     """The measures of each replication, by their names with that of the class."""
     found: dict[str, FloatArray] = {}
     for name, one in classes.items():
-        at_queue, at_ends = one.definitions()
-        each = of_each(one.ends, at_ends, _NS_PER_S)
-        if one.queue is not None:
-            each = of_each(one.queue, at_queue, _NS_PER_S) | each
+        each = {definition.name: values for definition, values in one.at_queue}
+        each |= {definition.name: values for definition, values in one.at_ends}
         found |= {f"{name}{BETWEEN}{measure}": values for measure, values in each.items()}
     return found
 
@@ -94,12 +99,9 @@ def measures(classes: Counted, *, ends: bool = True) -> dict[str, Measure]:
     """Their means, with intervals; those at the ends of the flows only with `ends`."""
     found: dict[str, Measure] = {}
     for name, one in classes.items():
-        at_queue, at_ends = one.definitions()
-        each = {}
-        if one.queue is not None:
-            each = over_replications(one.queue, at_queue, _NS_PER_S)
+        each = {} if one.queue is None else means(one.queue, one.at_queue)
         if ends:
-            each |= over_replications(one.ends, at_ends, _NS_PER_S)
+            each |= means(one.ends, one.at_ends)
         found |= {f"{name}{BETWEEN}{measure}": value for measure, value in each.items()}
     return found
 
