@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -33,7 +34,7 @@ SEEDS = 1000
 # deviation of the logarithm of a rate that varies
 _SIGMA = 0.5
 
-Rates: TypeAlias = Sequence[tuple[float, float]]
+Rates: TypeAlias = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ class Case:
         self, p: Profile, second: Discipline | None, draw: np.random.Generator
     ) -> Mapping[str, LinkSettings]:
         if self.kind == "two hops":
-            slow = LinkSettings(rate=_steps([(0.0, p.rate_bps / 2)]))
+            slow = LinkSettings(rate=_steps(((0.0, p.rate_bps / 2),)))
             own = {} if second is None else {SECOND_HOP: LinkSettings(discipline=second)}
             return {FIRST_HOP: slow, **own}
         rates = self.rates(p) or (_varying(p, draw) if p.varying else ())
@@ -173,15 +174,17 @@ class Case:
         share = self.reverse_share
         back_bps = p.reverse_rate_bps if share is None else share * p.rate_bps
         if back_bps != p.rate_bps:
-            found[BACK] = LinkSettings(rate=_steps([(0.0, back_bps)]))
+            found[BACK] = LinkSettings(rate=_steps(((0.0, back_bps),)))
         return found
 
 
+@lru_cache(maxsize=64)
 def _steps(rates: Rates) -> Steps:
+    # a thousand of them take a tenth of a second to make, and all replications have the same
     return Steps(steps=[RateStep(time_s=time_s, rate_bps=rate) for time_s, rate in rates])
 
 
 def _varying(p: Profile, draw: np.random.Generator) -> Rates:
     seconds = int(np.ceil(p.duration_s))
     factors: NDArray[np.float64] = draw.lognormal(-(_SIGMA**2) / 2, _SIGMA, seconds)
-    return [(float(at), float(p.rate_bps * factor)) for at, factor in enumerate(factors)]
+    return tuple((float(at), float(p.rate_bps * factor)) for at, factor in enumerate(factors))

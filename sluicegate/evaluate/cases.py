@@ -120,13 +120,13 @@ def _rising_and_falling(p: Profile) -> Sequence[Flows]:
 def _slow_and_fast(p: Profile) -> Rates:
     ends = [p.warm_up_s + (k + 1) * p.phase_s for k in range(3)]
     fast, slow = _CAPACITY * p.rate_bps, p.rate_bps
-    return [(0.0, fast), (ends[0], slow), (ends[1], fast), (ends[2], slow)]
+    return ((0.0, fast), (ends[0], slow), (ends[1], fast), (ends[2], slow))
 
 
 def _slow_and_fast_soon(p: Profile) -> Rates:
     times = int(p.duration_s / _SHORT_PHASE_S)
     rates = (_CAPACITY * p.rate_bps, p.rate_bps)
-    return [(k * _SHORT_PHASE_S, rates[k % 2]) for k in range(times)]
+    return tuple((k * _SHORT_PHASE_S, rates[k % 2]) for k in range(times))
 
 
 # ------------------------------------------------------------ the table

@@ -115,7 +115,7 @@ def _round_trips() -> list[Case]:
 
 
 def _fall(p: Profile) -> Rates:
-    return [(0.0, p.rate_bps), (p.warm_up_s + p.phase_s, _FALLS_TO * p.rate_bps)]
+    return ((0.0, p.rate_bps), (p.warm_up_s + p.phase_s, _FALLS_TO * p.rate_bps))
 
 
 def _before_and_after(p: Profile) -> Sequence[Phase]:
