@@ -339,8 +339,8 @@ def test_the_command_prints_verdicts_and_writes_the_page(tmp_path, capsys, monke
     assert main(["evaluate", "codel", "--sections", "4.4", *words[4:]]) == 0
     assert "with 6 more runs, which the folder has" in capsys.readouterr().out
     page = (out / "report.html").read_text()
-    assert "Section 4.4" in page
-    assert "Section 5.1.1" in page
+    assert "Section 4.4: packet sizes" in page
+    assert "Section 5.1.1: a TCP-friendly sender" in page
     assert {"4.4", "5.1.1"} == set(pl.read_csv(out / "verdicts.csv", infer_schema=False)["section"])
     assert main(["evaluate", "nix"]) == 2
     assert "AQM: nix is not an AQM" in capsys.readouterr().err

@@ -131,6 +131,11 @@ def test_a_call_beside_a_download_has_its_rate_and_its_frames_from_an_aqm(tmp_pa
     assert labelled("call.stall_ratio") == "time in which the picture stood still of call (%)"
 
 
+def test_every_section_says_what_it_is_about():
+    for suite in (RFC7928, L4S):
+        assert list(suite.topics) == suite.sections
+
+
 @pytest.mark.slow
 def test_l4s_needs_a_queue_that_marks_early(tmp_path):
     """A short queue for Prague, and a fair share for CUBIC, come with DualPI2 only."""

@@ -180,7 +180,8 @@ def test_words_of_a_trade_name_what_is_better_and_what_is_worse():
     # the goodput of one flow for that of another
     sides.append(compared("udp.goodput_bps", many, few))
     assert traded(sides) == (
-        "a trade: better in queueing delay, MOS; better here and worse there in goodput"
+        "a trade: better in queueing delay, MOS; better in some scenarios or classes, "
+        "worse in others: goodput"
     )
 
 

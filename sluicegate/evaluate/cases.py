@@ -202,6 +202,28 @@ def _traffic_mix(p: Profile) -> Sequence[Flows]:
     ]
 
 
+TOPICS = {
+    "3.1": "a slow way back",
+    "4.4": "packet sizes",
+    "4.5": "ECN",
+    "4.6": "with a scheduler",
+    "5.1.1": "a TCP-friendly sender",
+    "5.1.2": "initial windows",
+    "5.2": "an aggressive sender",
+    "5.3": "an unresponsive sender",
+    "5.4": "less than best effort",
+    "6.2": "round-trip fairness",
+    "7.2": "bursts",
+    "8.2.2": "mild congestion",
+    "8.2.3": "medium congestion",
+    "8.2.4": "heavy congestion",
+    "8.2.5": "congestion that varies",
+    "8.2.6": "capacity that varies",
+    "9.1": "a mix of traffic",
+    "9.2": "two-way traffic",
+    "10.2": "several AQMs",
+}
+
 CASES: list[Case] = [
     Case(
         "3-1-asymmetric",
@@ -340,20 +362,16 @@ CASES: list[Case] = [
         Case(
             f"10-2-{name}",
             "10.2",
-            title,
+            f"two bottlenecks in a row, A crosses both, B the second; {title}",
             _two_hops,
             _of("A", "B"),
             kind="two hops",
             fitted=fitted,
         )
         for name, title, fitted in (
-            ("same", "two AQMs in a row, the same", Fitted),
-            (
-                "parameters",
-                "two AQMs in a row, the second with other parameters",
-                _other_parameters,
-            ),
-            ("another", "two AQMs in a row, the second another one", _another),
+            ("same", "the same before both", Fitted),
+            ("parameters", "the second with other parameters", _other_parameters),
+            ("another", "the second is CoDel, behind CoDel PIE", _another),
         )
     ),
 ]

@@ -240,6 +240,14 @@ L4S_CASES: list[Case] = [
     *(_call_falls(l4s=l4s) for l4s in (False, True)),
 ]
 
+L4S_TOPICS = {
+    "S1": "round-trip fairness",
+    "S2": "bursts, and a rate that falls",
+    "S6": "queues of RFC 3168",
+    "overload": "datagrams",
+    "calls": "video calls",
+}
+
 L4S_CHOICES = [
     Choice("all", "which AQMs mark", "all: each has ECN"),
     Choice(

@@ -85,13 +85,16 @@ def _in_short(page: Page, found: Evaluation, others: Sequence[str]) -> None:
     page.table(
         ["section", *(f"{name} beside {other}" for name, other in pairs)],
         [
-            [section, *(words.section_words(found, section, *pair) for pair in pairs)]
+            [
+                found.plan.suite.headed(section),
+                *(words.section_words(found, section, *pair) for pair in pairs),
+            ]
             for section in found.sections
         ],
         "Better, or worse: in at least one measure, and in none the other way; a trade: both, "
         "and which. A "
         "measure differs where the 95 % interval of the differences, replication by replication, "
-        f"leaves 0 out, and they are above {LEAST:.0%} of the other's value (and 0.1 ms). In "
+        f"leaves 0 out, and they are above {100 * LEAST:g} % of the other's value (and 0.1 ms). In "
         "brackets: how many times mean queueing delay and goodput are the other's, as "
         "geometric means over the scenarios and classes of the section. Of "
         "twenty measures that do not differ, about one will look as if it did.",
@@ -111,7 +114,7 @@ def _in_short(page: Page, found: Evaluation, others: Sequence[str]) -> None:
 
 def _section(page: Page, found: Evaluation, section: str, others: Sequence[str]) -> None:
     cases = found.cases(section)
-    page.section(f"Section {section}")
+    page.section(f"Section {found.plan.suite.headed(section)}")
     for case in cases:
         page.heading(f"{case.title[:1].upper()}{case.title[1:]}")
         for line in words.case_lines(found, case, others):
@@ -178,8 +181,8 @@ def _figures(page: Page, found: Evaluation, case: Case) -> None:
         page.figure(
             plots.ellipse_figure(found, case),
             f"Delay and goodput: {title}",
-            f"A point is a replication, a circle the median; an ellipse holds {plots.SHARE:.0%} of "
-            "the Gaussian that fits them best.",
+            "A point is a replication, a circle the median; an ellipse holds "
+            f"{100 * plots.SHARE:g} % of the Gaussian that fits them best.",
         )
     if case.section in _DISTRIBUTIONS:
         page.figure(

@@ -61,7 +61,7 @@ def overview_figure(found: Evaluation, other: str) -> Figure:
     plain_ticks(left.xaxis, (1, 2, 5))
     left.set_xlabel(f"queueing delay over that of {other}: left is better")
     right.set_xlabel(f"goodput over that of {other}: right is better")
-    left.set_yticks(rows, sections)
+    left.set_yticks(rows, map(found.plan.suite.headed, sections))
     left.invert_yaxis()
     left.set_ylabel(f"section of {found.plan.suite.title}")
     _finish(figure, axes)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sluicegate.errors import SluiceError
 from sluicegate.evaluate.case import Case
-from sluicegate.evaluate.cases import CASES
+from sluicegate.evaluate.cases import CASES, TOPICS
 from sluicegate.evaluate.choices import CHOICES, Choice
-from sluicegate.evaluate.l4s import L4S_CASES, L4S_CHOICES
+from sluicegate.evaluate.l4s import L4S_CASES, L4S_CHOICES, L4S_TOPICS
 from sluicegate.evaluate.requirements import REQUIREMENTS, Requirement
 
 
@@ -22,6 +22,7 @@ class Suite:
         profile: Name of the path on which they are judged if no other is given.
         cases: The scenarios, in their order.
         choices: What their source leaves open.
+        topics: What each section is about, for readers who do not know its number.
         requirements: What it asks for; empty: it has no such list.
         marks: Whether all AQMs mark, so that the page shows marks and the tails of classes.
     """
@@ -30,6 +31,7 @@ class Suite:
     profile: str
     cases: Sequence[Case]
     choices: Sequence[Choice]
+    topics: Mapping[str, str]
     requirements: Sequence[Requirement] = ()
     marks: bool = False
 
@@ -37,6 +39,10 @@ class Suite:
     def sections(self) -> list[str]:
         """Its sections, in their order."""
         return list(dict.fromkeys(case.section for case in self.cases))
+
+    def headed(self, section: str) -> str:
+        """A section with what it is about."""
+        return f"{section}: {self.topics[section]}"
 
     def chosen(self, sections: Sequence[str] | None) -> Sequence[Case]:
         """The cases of these sections; all if None.
@@ -62,8 +68,8 @@ def _is_in(case: Case, section: str) -> bool:
     return f"{case.section}.".startswith(f"{section}.")
 
 
-RFC7928 = Suite("RFC 7928", "default", CASES, CHOICES, REQUIREMENTS)
-L4S = Suite("L4S", "l4s", L4S_CASES, L4S_CHOICES, marks=True)
+RFC7928 = Suite("RFC 7928", "default", CASES, CHOICES, TOPICS, REQUIREMENTS)
+L4S = Suite("L4S", "l4s", L4S_CASES, L4S_CHOICES, L4S_TOPICS, marks=True)
 SUITES = (RFC7928, L4S)
 _BY_NAME = {case.name: case for suite in SUITES for case in suite.cases}
 

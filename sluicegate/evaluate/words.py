@@ -153,7 +153,9 @@ def traded(comparisons: Sequence[Comparison]) -> str:
     sides = {
         "better in": [each for each in better if each not in worse],
         "worse in": [each for each in worse if each not in better],
-        "better here and worse there in": [each for each in better if each in worse],
+        "better in some scenarios or classes, worse in others:": [
+            each for each in better if each in worse
+        ],
     }
     return "a trade: " + "; ".join(f"{side} {', '.join(of)}" for side, of in sides.items() if of)
 
