@@ -83,10 +83,11 @@ def evaluation_page(found: Evaluation, others: Sequence[str]) -> Page:
 def _in_short(page: Page, found: Evaluation, others: Sequence[str]) -> None:
     pairs = [(name, other) for name in found.plan.judged for other in others if other != name]
     page.table(
-        ["section", *(f"{name} beside {other}" for name, other in pairs)],
+        ["section", "about", *(f"{name} beside {other}" for name, other in pairs)],
         [
             [
-                found.plan.suite.headed(section),
+                section,
+                found.plan.suite.topics[section],
                 *(words.section_words(found, section, *pair) for pair in pairs),
             ]
             for section in found.sections
