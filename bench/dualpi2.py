@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import agreement
 import numpy as np
 from gate_truth import TCP
 from numpy.typing import NDArray
@@ -44,6 +45,7 @@ ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "bench" / "dualpi2.jsonl"
 PAGE = ROOT / "docs" / "background" / "dualpi2.md"
 MARKERS = ("<!-- table: begin -->", "<!-- table: end -->")
+AGREEMENT = ("<!-- agreement: begin -->", "<!-- agreement: end -->")
 WORLDS = {"network": "network", "kernel": "our qdisc", "twin": "Linux's own"}
 DURATION_S, WARM_UP_S = 6.0, 2.0
 _NS_PER_S, _CE, _TCP = 1e9, 3, 6
@@ -351,12 +353,20 @@ def _text(values: Sequence[float | None], factor: float) -> str:
     return measure_text(student(known).times(factor), digits=3) if known else "-"
 
 
-def page() -> None:
-    """Write the tables into the page."""
-    text = PAGE.read_text()
-    before, after = text.partition(MARKERS[0])[0], text.partition(MARKERS[1])[2]
-    tables = "\n".join(table(kept()))
-    PAGE.write_text(f"{before}{MARKERS[0]}\n{tables}\n\n{MARKERS[1]}{after}")
+def names() -> dict[str, str]:
+    """Return how measures are called, by the last part of their names."""
+    return {name: heading.partition(",")[0] for name, (heading, _) in (BY_CLASS | WHOLE).items()}
+
+
+def write(page: Path, lines: Sequence[Mapping[str, Any]], tables: Iterator[str]) -> None:
+    """Write what agrees, and the tables, into a page."""
+    text = page.read_text()
+    beside = {world: heading for world, heading in WORLDS.items() if world != "network"}
+    agreeing = agreement.table(lines, names(), beside)
+    for markers, own in ((AGREEMENT, agreeing), (MARKERS, tables)):
+        before, after = text.partition(markers[0])[0], text.partition(markers[1])[2]
+        text = f"{before}{markers[0]}\n" + "\n".join(own) + f"\n\n{markers[1]}{after}"
+    page.write_text(text)
 
 
 def main() -> None:
@@ -370,7 +380,7 @@ def main() -> None:
     parser.add_argument("--at-once", type=int, default=1, help="runs at the same time")
     given = parser.parse_args()
     if given.what == "page":
-        page()
+        write(PAGE, kept(), table(kept()))
     else:
         run(given.worlds, range(given.first, given.seeds + 1), given.only, given.at_once)
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dualpi2 import BY_CLASS, MARKERS, WHOLE, WORLDS, in_lab, in_network, labels, row
+from dualpi2 import BY_CLASS, WHOLE, WORLDS, in_lab, in_network, labels, row, write
 from gate_truth import TCP
 
 from sluicegate.errors import SluiceError
@@ -235,14 +235,6 @@ def table(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 yield from row(label, world, own, names)
 
 
-def page() -> None:
-    """Write the tables into the page."""
-    text = PAGE.read_text()
-    before, after = text.partition(MARKERS[0])[0], text.partition(MARKERS[1])[2]
-    tables = "\n".join(table(kept()))
-    PAGE.write_text(f"{before}{MARKERS[0]}\n{tables}\n\n{MARKERS[1]}{after}")
-
-
 def main() -> None:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -253,7 +245,7 @@ def main() -> None:
     parser.add_argument("--at-once", type=int, default=2, help="runs at the same time")
     given = parser.parse_args()
     if given.what == "page":
-        page()
+        write(PAGE, kept(), table(kept()))
     else:
         run(given.worlds, given.seeds, given.only, given.at_once)
 
