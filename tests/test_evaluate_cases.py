@@ -128,6 +128,7 @@ def test_a_call_beside_a_download_has_its_rate_and_its_frames_from_an_aqm(tmp_pa
     assert "Mb/s" in told
     falls = case_named("l4s-calls-l4s-fall")
     assert found.mean(falls, "dualpi2", "call.frame_p99").value > 0.01
+    assert labelled("cbr.jitter") == "jitter of the constant rate (ms)"
     assert labelled("call.stall_ratio") == "time in which the picture stood still of call (%)"
 
 

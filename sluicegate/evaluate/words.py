@@ -37,6 +37,8 @@ _HEADINGS = {
     "sojourn_mean": "mean sojourn",
     "sojourn_p99": "p99 sojourn",
 }
+# of classes whose names in measures are no words
+_CLASSES = {"cbr": "the constant rate", "I": "flow I", "II": "flow II"}
 _SHARES = ("loss_ratio", "utilization", "mark_ratio", "missing_ratio", "stall_ratio")
 
 
@@ -44,7 +46,7 @@ def heading(measure: str) -> str:
     """A measure in words: `queueing delay of bulk`."""
     class_, _, name = measure.rpartition(".")
     said = _HEADINGS.get(name, name.replace("_", " "))
-    return f"{said} of {class_}" if class_ else said
+    return f"{said} of {_CLASSES.get(class_, class_)}" if class_ else said
 
 
 def unit(measure: str) -> tuple[float, str]:
