@@ -238,7 +238,10 @@ LOSS = {"kind": "bernoulli", "probability": 0.1}
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"topology": {"kind": "star"}}, "topology.kind = star must be dumbbell: the laboratory"),
+        (
+            {"topology": {"kind": "star"}},
+            "topology.kind = star must be dumbbell, or one or two queues in a row: the laboratory",
+        ),
         (
             {"links": {"client0 -> left": {"wire": {"loss": LOSS}}}},
             'links."client0 -> left".wire must be left out: in the laboratory only left -> right',

@@ -18,10 +18,12 @@ from sluicegate.lab.kernel import Kernel
 from sluicegate.testbed.job import Job, QdiscJob
 from sluicegate.testbed.outcome import Outcome
 from sluicegate.testbed.packets import FRAME_BYTES
+from sluicegate.testbed.row import RowJob
 
+_INSIDE, _INSIDE_ROW = "sluicegate.lab.inside", "sluicegate.lab.inside_row"
 # including modules that are imported later
 INSIDE = (
-    "sluicegate.lab.inside",
+    _INSIDE,
     "runpy",
     "multiprocessing.connection",
     "multiprocessing.popen_fork",
@@ -34,7 +36,7 @@ _SCRIPT = """
 set -e
 {settings}
 modprobe -a {modules}
-{python} -m sluicegate.lab.inside /lab/job /out/outcome
+{python} -m {inside} /lab/job /out/outcome
 """
 # memory beside the hosts and the kernel: the logs of packets, and as much for the hosts' own data
 _HOSTS_MB = 768
@@ -59,24 +61,28 @@ class LabTestbed:
         modules: Iterable[str],
         settings: Mapping[str, int] | None = None,
         applications: bool = False,
+        row: bool = False,
     ) -> LabTestbed:
         """Programs and modules besides those of the hosts: see `image.build`.
 
         `settings` are those of the whole kernel, by their places below `/proc/sys`; `applications`
-        says whether jobs may have some.
+        says whether jobs may have some, `row` whether they have two routers.
         """
         every = [*_MODULES, *modules]
         script = _SCRIPT.format(
             settings="\n".join(f"echo {to} >/proc/sys/{at}" for at, to in (settings or {}).items()),
             modules=" ".join(every),
             python=python.COMMAND,
+            inside=_INSIDE_ROW if row else _INSIDE,
         )
         built = image.build(
             kernel,
             script,
             programs=[*_PROGRAMS, *programs],
             modules=every,
-            files=python.files(*INSIDE, *(_ENGINE if applications else ())),
+            files=python.files(
+                *INSIDE, *([_INSIDE_ROW] if row else []), *(_ENGINE if applications else ())
+            ),
         )
         return cls(kernel, built)
 
@@ -121,5 +127,6 @@ class LabTestbed:
 
 def _memory_mb(job: Job) -> int:
     assert isinstance(job.router, QdiscJob)
-    logs = 2 * len(job.router.towards) * job.router.places * FRAME_BYTES
+    links = len(job.router.towards) + isinstance(job, RowJob)
+    logs = 2 * links * job.router.places * FRAME_BYTES
     return _HOSTS_MB + _SHARE_OF_LOGS * (logs >> 20)

@@ -13,6 +13,7 @@ from sluicegate.errors import SluiceError
 from sluicegate.programs import environment
 from sluicegate.testbed.job import Job
 from sluicegate.testbed.outcome import Outcome
+from sluicegate.testbed.row import RowJob
 
 # a network, a file system and processes of its own, which end with the first of these
 _SPACES = ["--net", "--mount", "--pid", "--fork", "--kill-child"]
@@ -50,10 +51,11 @@ def run(job: Job, watch: Callable[[float], None] = lambda seconds: None) -> Outc
     Raises:
         SluiceError: If it cannot be done, with the reason.
     """
+    bed_of = "row_bed" if isinstance(job, RowJob) else "bed"
     # all errors of the processes in the bed; a file without a name
     with tempfile.TemporaryFile() as said:
         bed = subprocess.Popen(
-            [*entrance(), sys.executable, "-m", "sluicegate.testbed.bed"],
+            [*entrance(), sys.executable, "-m", f"sluicegate.testbed.{bed_of}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=said,

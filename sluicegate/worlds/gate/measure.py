@@ -16,15 +16,17 @@ from sluicegate import _engine, store
 from sluicegate.errors import NOTHING_FINISHED, InterruptError
 from sluicegate.scenario import Discipline, LinkSettings, NetworkScenario
 from sluicegate.testbed.outcome import Outcome
+from sluicegate.testbed.row import Behind
 from sluicegate.testbed.run import run as run_job
-from sluicegate.worlds.gate.daemon import daemon
+from sluicegate.worlds.gate.daemon import daemon, first_daemon
 from sluicegate.worlds.gate.lines import DIRECTIONS, Lines
 from sluicegate.worlds.gate.record import GateRecord
 from sluicegate.worlds.gate.refusals import refuse
 from sluicegate.worlds.network.assemble import record as network_record
 from sluicegate.worlds.real.counts import Flows, replication
+from sluicegate.worlds.real.layout import Layout, layout
 from sluicegate.worlds.real.outcome import Replication
-from sluicegate.worlds.real.plan import plan
+from sluicegate.worlds.real.plan import in_a_row, plan
 from sluicegate.worlds.real.varying import BACK, LINK
 
 _FIGURES = ("mean", "p50", "p99", "max")
@@ -58,6 +60,7 @@ def measure(
         InterruptError: If Ctrl-C came before a replication was finished.
     """
     refuse(scenario, discipline, congestion_control, ipv6)
+    laid = layout(scenario, discipline)
     total_s = scenario.duration_s * scenario.replications
     replications: list[Replication] = []
     looks: list[pl.DataFrame] = []
@@ -69,24 +72,22 @@ def measure(
             if watch is not None:
                 watch(done_s + since_s, total_s)
 
-        router = daemon(scenario, discipline, number, ipv6)
-        planned = plan(scenario, discipline, number, router, congestion_control, ipv6)
+        router = daemon(laid.scenario, laid.discipline, number, ipv6)
+        planned = plan(laid.scenario, laid.discipline, number, router, congestion_control, ipv6)
+        planned = in_a_row(planned, first_daemon(laid, router))
         try:
             outcome = run_job(planned.job, on_progress)
         except KeyboardInterrupt:
             break
-        given = [scenario.links.get(name, LinkSettings()) for name in (LINK, BACK)]
-        links = [
-            Lines(outcome.router, name, varies=own.rate is not None)
-            for name, own in zip(DIRECTIONS, given, strict=True)
-        ]
-        wires = [link for link, own in zip(links, given, strict=True) if own.wire is not None]
-        queues = links[: len([each for each in scenario.topology.simplex_links if each.queue])]
+        links = _lines(scenario, laid, outcome)
+        ways = [link for link in scenario.topology.simplex_links if link.name in links]
+        wires = [links[each.name] for each in ways if _own(scenario, each.name).wire is not None]
+        queues = [links[each.name] for each in ways if each.queue]
         replications.append(replication(scenario, planned, outcome, queues, wires))
         own = pl.lit(number, pl.UInt32).alias("replication")
         looks.append(Flows(planned, outcome).connections.select(own, pl.all()))
-        late.append(_lateness(outcome, links).select(own, pl.all()))
-        machines.append(_machine(outcome, links))
+        late.append(_lateness(outcome, list(links.values())).select(own, pl.all()))
+        machines.append(_machine(outcome, list(links.values())))
     if not replications:
         raise InterruptError(NOTHING_FINISHED)
     described = {
@@ -112,6 +113,23 @@ def measure(
     return GateRecord(**vars(found), connections=pl.concat(looks), lateness=pl.concat(late))
 
 
+def _own(scenario: NetworkScenario, link: str) -> LinkSettings:
+    return scenario.links.get(link, LinkSettings())
+
+
+def _lines(scenario: NetworkScenario, laid: Layout, outcome: Outcome) -> dict[str, Lines]:
+    """What the daemons told of their links, by the scenario's names."""
+    names = laid.names.get("servers", LINK), laid.names.get("clients", BACK)
+    told = [(outcome.router, way, name) for way, name in zip(DIRECTIONS, names, strict=True)]
+    clients = outcome.hosts[0]
+    if isinstance(clients, Behind):
+        told.append((clients.router, DIRECTIONS[0], laid.names["second"]))
+    return {
+        name: Lines(text, way, varies=_own(scenario, name).rate is not None)
+        for text, way, name in told
+    }
+
+
 def _machine(outcome: Outcome, links: Sequence[Lines]) -> dict[str, Any]:
     """How busy the machine was, and what was lost where it should not."""
     before, after = outcome.load
@@ -130,7 +148,7 @@ def _machine(outcome: Outcome, links: Sequence[Lines]) -> dict[str, Any]:
 def _lateness(outcome: Outcome, links: Sequence[Lines]) -> pl.DataFrame:
     """See `GateRecord.lateness`."""
     rows = []
-    for name, link in zip(DIRECTIONS, links, strict=True):
+    for name, link in zip((*DIRECTIONS, "first"), links, strict=False):
         late = {f"{key}_s": link.last["lateness_ms"][key] / 1e3 for key in _FIGURES}
         rows.append({"of": f"router, {name}", "count": link.last["released"], **late})
     sent = [host.sent for host in outcome.hosts]

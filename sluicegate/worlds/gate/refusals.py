@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
 from sluicegate.testbed.check import congestion_controls, missing, needs
+from sluicegate.worlds.real.layout import layout
 from sluicegate.worlds.real.refusals import of_discipline, of_flows, of_topology
 from sluicegate.worlds.real.varying import BACK, LINK
 
@@ -22,11 +23,15 @@ def refuse(
     Raises:
         SluiceError: A line for each reason, with the path of the field.
     """
-    problems = [
-        *of_topology(scenario, "the gate"),
+    problems = list(of_topology(scenario, "the gate"))
+    laid = None if problems else layout(scenario, discipline)
+    flows = of_flows(
+        laid.scenario if laid else scenario, congestion_control, congestion_controls(), ipv6
+    )
+    problems += [
         *_of_links(scenario),
         *of_discipline(discipline),
-        *of_flows(scenario, congestion_control, congestion_controls(), ipv6),
+        *(map(laid.told, flows) if laid else flows),
     ]
     if not problems and (lacking := missing(needs(ipv6))):
         problems = [f"the gate lacks {line}" for line in lacking.splitlines()]
@@ -38,7 +43,9 @@ def _of_links(scenario: NetworkScenario) -> Iterator[str]:
     """What links have of their own that the world has not."""
     topology = scenario.topology
     held = [LINK, BACK]
-    if isinstance(topology, Dumbbell) and len(set(topology.client_delays_s)) > 1:
+    if not isinstance(topology, Dumbbell):
+        held = [link.name for link in scenario.queued_links]
+    elif len(set(topology.client_delays_s)) > 1:
         # the way back has no link of all clients then
         held = [LINK]
     for name, own in scenario.links.items():

@@ -12,6 +12,7 @@ from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.worlds.gate.measure import measure
 from sluicegate.worlds.gate.record import GateRecord
 from sluicegate.worlds.gate.refusals import refuse
+from sluicegate.worlds.real.layout import layout
 from sluicegate.worlds.real.world import RealNetwork
 from sluicegate.worlds.world import OPTION, Option, Progress
 
@@ -81,7 +82,8 @@ class Gate(RealNetwork[GateRecord]):
             "In the gate TCP is the kernel's: the scenario sets only congestion control, packet "
             "size, ECN, starts, stops and sizes. The links to the router have no rate.",
         ]
-        if len(set(scenario.topology.client_delays_s)) > 1:  # type: ignore[union-attr]
+        laid = layout(scenario, scenario.disciplines[0])
+        if len(set(laid.scenario.topology.client_delays_s)) > 1:  # type: ignore[union-attr]
             notes.append("Each delay has a separate way back, with the bottleneck's rate.")
         if self.ipv6:
             notes.append("All packets of the gate are of IPv6.")

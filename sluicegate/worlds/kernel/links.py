@@ -1,9 +1,12 @@
-"""What stands before each link of a dumb-bell that has a queue."""
+"""What stands before each link that has a queue."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sluicegate.scenario import Discipline, Dumbbell, LinkSettings, NetworkScenario
-from sluicegate.worlds.real.varying import BACK, LINK
+from sluicegate.worlds.real.layout import layout
+from sluicegate.worlds.real.varying import BACK, LINK, LINKS
 
 
 def before(
@@ -14,6 +17,19 @@ def before(
     rate = {} if own.rate is None else {LINK: LinkSettings(rate=own.rate)}
     chosen = discipline if own.discipline is None else own.discipline
     return scenario.replace(queue=own.queue or scenario.queue, links=rate), chosen
+
+
+def each_before(
+    scenario: NetworkScenario, discipline: Discipline
+) -> Iterator[tuple[str, NetworkScenario, Discipline, str]]:
+    """Each link with a queue: its name, and where it is: a dumb-bell, its discipline, its link."""
+    laid = layout(scenario, discipline)
+    for towards, name in laid.names.items():
+        if towards == "second":
+            assert laid.first is not None
+            yield name, *laid.first, LINK
+        else:
+            yield name, laid.scenario, laid.discipline, LINKS[towards]
 
 
 def links(scenario: NetworkScenario) -> list[str]:

@@ -41,6 +41,7 @@ def measure(
     layer_of: LayerOf,
     *,
     back_of: LayerOf | None = None,
+    first_of: LayerOf | None = None,
     world: str,
     name: str,
     congestion_control: str | None = None,
@@ -63,6 +64,7 @@ def measure(
         discipline: Which discipline.
         layer_of: The discipline as a qdisc.
         back_of: What stands before the link back; None: the same.
+        first_of: What stands before the first of two links in a row; None: there is one there.
         world: What the record calls the world.
         name: Likewise the discipline.
         congestion_control: Of all TCP flows, any that the laboratory's kernel has; None: as the
@@ -89,6 +91,7 @@ def measure(
         discipline,
         layer_of,
         back_of,
+        first_of,
         congestion_control=congestion_control,
         here=here,
         packets=packets,

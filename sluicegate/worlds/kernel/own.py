@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sluicegate.daemon import compiled, sluiced
 from sluicegate.scenario import Discipline, NetworkScenario, RateFile
-from sluicegate.testbed.addresses import SIDES, Side
+from sluicegate.testbed.addresses import SIDES
 from sluicegate.testbed.command import NEAR
 from sluicegate.testbed.job import FOLDER
 from sluicegate.worlds.kernel.plan import Layer, LayerOf
@@ -17,6 +17,8 @@ from sluicegate.worlds.real.varying import LINK
 KIND = "sluice"
 # where sluiced pins the maps of kinds (kernel/src/qdisc.rs)
 _KINDS = "/sys/fs/bpf/sluice"
+# the far ends of a router's links: the hosts, whose namespaces have their names
+FAR_ENDS = tuple(f"{side}/{NEAR}" for side in SIDES)
 _OBJECT, _SCENARIO, _RATES = "qdisc.o", "scenario.toml", "rates.csv"
 
 
@@ -32,7 +34,7 @@ def own(
     *,
     kind: str = KIND,
     daemon: str = "sluiced",
-    towards: Sequence[Side] = SIDES,
+    far_ends: Sequence[str] = FAR_ENDS,
 ) -> LayerOf:
     """The discipline as what `sluiced qdisc install` gives to the kernel.
 
@@ -41,7 +43,7 @@ def own(
         discipline: Which discipline.
         kind: Name of the kind of qdisc; the kernel has one of a name.
         daemon: How `sluiced` is called.
-        towards: Of which sides it has the links.
+        far_ends: Of the links that it stands before, as `sluiced` takes them.
 
     Raises:
         SluiceError: If there is no `sluiced`, or if the compiler refuses the AQM.
@@ -64,8 +66,7 @@ def own(
     install = [daemon, "qdisc", "install", kind, "--object", f"{FOLDER}/{object_}", *link]
     marks = scenario.queue.ecn if discipline.ecn is None else discipline.ecn
     if marks:
-        # the hosts, whose namespaces have their names
-        install += [word for side in towards for word in ("--marks-at", f"{side}/{NEAR}")]
+        install += [word for end in far_ends for word in ("--marks-at", end)]
 
     def layer(seed: int) -> Layer:
         return Layer(

@@ -11,8 +11,10 @@ from sluicegate.scenario import CallFlows, Discipline, Dumbbell, Flows, NetworkS
 from sluicegate.testbed.addresses import ECT1_MARK, Side, address
 from sluicegate.testbed.command import NEAR
 from sluicegate.testbed.job import HostJob, Job, QdiscJob
+from sluicegate.testbed.row import First
 from sluicegate.worlds.kernel.shaper import COUNTED, HANDLE, Shaper, changes
 from sluicegate.worlds.kernel.wire import modules_of_wires, wire_to
+from sluicegate.worlds.real.layout import Layout
 from sluicegate.worlds.real.plan import Plan, plan
 from sluicegate.worlds.real.refusals import sends_ect1
 from sluicegate.worlds.real.varying import LINKS, rates
@@ -83,7 +85,7 @@ def lab_plan(
     """The plan of a replication, with what `tc` has to do at hosts and router.
 
     Args:
-        scenario: What is run.
+        scenario: What is run, a dumb-bell.
         discipline: Which discipline.
         replication: Its number.
         layer: What stands before the links with a queue.
@@ -132,6 +134,29 @@ def lab_plan(
         places=_places(scenario, planned),
     )
     return replace(planned, job=Job(hosts=(clients, servers), router=router))
+
+
+def first_router(planned: Plan, laid: Layout, layer: Layer | None) -> First | None:
+    """What a router before that of a plan does, with a layer before its link; None: none."""
+    if laid.first is None or layer is None:
+        return None
+    second = planned.job.router
+    assert isinstance(second, QdiscJob)
+    # its link to the second router has the name of that to the servers
+    shaper = Shaper(laid.first[0], "servers", planned.job.hosts[0].mtu)
+    router = QdiscJob(
+        before=[*layer.before, *_link(shaper, layer)],
+        files=layer.files,
+        towards=["servers"],
+        sampling_ns=_SAMPLING_NS,
+        places=max(second.places, _places(laid.first[0], planned)),
+        after=[layer.after] if layer.after else [],
+        marks_behind=layer.marks_behind,
+        during=[layer.during] if layer.during else [],
+        changes=[] if layer.shapes else list(shaper.changes(layer.words)),
+        marks=[layer.marks],
+    )
+    return First(router, laid.around)
 
 
 def _places(scenario: NetworkScenario, planned: Plan) -> int:

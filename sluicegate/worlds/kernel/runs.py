@@ -6,8 +6,9 @@ import hashlib
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -19,26 +20,38 @@ from sluicegate.lab import kernel
 from sluicegate.lab.testbed import LabTestbed
 from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.scenario.derived import DisciplineBase
+from sluicegate.testbed.addresses import address
 from sluicegate.testbed.here import HereTestbed
 from sluicegate.testbed.job import Job
-from sluicegate.testbed.outcome import Outcome
+from sluicegate.testbed.outcome import Outcome, Seen
+from sluicegate.testbed.row import Behind
 from sluicegate.worlds.kernel.packets import write_packets
-from sluicegate.worlds.kernel.plan import Layer, LayerOf, lab_plan, modules_of_flows
+from sluicegate.worlds.kernel.plan import (
+    Layer,
+    LayerOf,
+    first_router,
+    lab_plan,
+    modules_of_flows,
+)
 from sluicegate.worlds.kernel.prague import with_prague
 from sluicegate.worlds.kernel.seen import LinkSeen, Reasons, WireSeen, reasons_of
 from sluicegate.worlds.real.counts import Flows, replication
+from sluicegate.worlds.real.layout import Layout, Towards, layout
 from sluicegate.worlds.real.outcome import Replication
-from sluicegate.worlds.real.plan import has_application
+from sluicegate.worlds.real.plan import has_application, in_a_row
 from sluicegate.worlds.real.refusals import PRAGUE, controls
-from sluicegate.worlds.real.varying import LINKS, Rates, rates
+from sluicegate.worlds.real.varying import rates
 
 Watch = Callable[[int, int], None]
 # what a replication counted, and the looks at its connections
 Run = tuple[Replication, pl.DataFrame]
 
 _SEEDS = 1 << 32
-# from the seeds of the links there to those of the links back, where these have a kind of their own
-_BACK = 1 << 32
+# from the seeds of the links there to those of the links back, where these have a kind of their
+# own, and to those of the first of two links
+_BACK, _FIRST = 1 << 32, 2 << 32
+# of the kernel: what leads packets around a first queue
+_AROUND = ("sch_ingress", "cls_matchall", "act_mirred")
 
 
 @dataclass(frozen=True)
@@ -50,20 +63,22 @@ class Runs:
         discipline: Which discipline.
         layers: The discipline as a qdisc in each replication.
         back: What stands before the link back; None: the same.
+        first: What stands before the first of two links in a row; None: there is one there.
         congestion_control: Of all TCP flows; None: as the scenario says.
         here: On this machine, not in the laboratory.
         packets: File to write the packets of the only replication to; None: none.
-        varying: How the rate of each link varies.
+        laid: Where its links are.
     """
 
     scenario: NetworkScenario
     discipline: Discipline
     layers: Sequence[Layer]
     back: Sequence[Layer | None]
+    first: Sequence[Layer | None]
     congestion_control: str | None
     here: bool
     packets: Path | None
-    varying: Sequence[Rates | None]
+    laid: Layout
 
     @classmethod
     def of(
@@ -72,6 +87,7 @@ class Runs:
         discipline: Discipline,
         layer_of: LayerOf,
         back_of: LayerOf | None,
+        first_of: LayerOf | None,
         *,
         congestion_control: str | None,
         here: bool,
@@ -83,22 +99,34 @@ class Runs:
         if not here:
             layers = [with_prague(layer, scenario, congestion_control) for layer in layers]
         back = [None if back_of is None else back_of(seed + _BACK) for seed in seeds]
-        varying = [rates(scenario, link) for link in LINKS.values()]
-        return cls(scenario, discipline, layers, back, congestion_control, here, packets, varying)
+        first = [None if first_of is None else first_of(seed + _FIRST) for seed in seeds]
+        return cls(
+            scenario,
+            discipline,
+            layers,
+            back,
+            first,
+            congestion_control,
+            here,
+            packets,
+            layout(scenario, discipline),
+        )
 
     def bed(self) -> LabTestbed | HereTestbed:
         """Where they are run."""
         if self.here:
-            return HereTestbed([each.undo for each in self._first])
+            return HereTestbed([each.undo for each in self._at_first])
         return LabTestbed.of(
             kernel.ready(),
-            programs=list(dict.fromkeys(name for each in self._first for name in each.programs)),
+            programs=list(dict.fromkeys(name for each in self._at_first for name in each.programs)),
             modules=[
-                *dict.fromkeys(name for each in self._first for name in each.modules),
-                *modules_of_flows(self.scenario, self.congestion_control),
+                *dict.fromkeys(name for each in self._at_first for name in each.modules),
+                *modules_of_flows(self.laid.scenario, self.congestion_control),
                 *_modules(controls(self.scenario, self.congestion_control)),
+                *(_AROUND if self.laid.around else ()),
             ],
             applications=any(map(has_application, self.scenario.flows)),
+            row=self.laid.first is not None,
         )
 
     @property
@@ -108,13 +136,15 @@ class Runs:
             "version": version("sluicegate"),
             **self.scenario.described(self.discipline),
             "congestion_control": self.congestion_control,
-            "qdisc": self.layers[0].words,
+            "qdisc": ", then ".join(each.words for each in (self.first[0], self.layers[0]) if each),
             "commands": [
-                words for each in self._first for words in (*each.before, *each.more, *each.during)
+                words
+                for each in self._at_first
+                for words in (*each.before, *each.more, *each.during)
             ],
             "files": {
                 path: hashlib.sha256(content).hexdigest()
-                for each in self._first
+                for each in self._at_first
                 for path, content in each.files.items()
             },
         }
@@ -122,14 +152,15 @@ class Runs:
     def run(self, bed: LabTestbed | HereTestbed, number: int, ended: threading.Event) -> Run:
         """Make one replication; it is given up where `ended` is set meanwhile."""
         planned = lab_plan(
-            self.scenario,
-            self.discipline,
+            self.laid.scenario,
+            self.laid.discipline,
             number,
             self.layers[number],
             self.congestion_control,
             back=self.back[number],
             headers=self.packets is not None,
         )
+        planned = in_a_row(planned, first_router(planned, self.laid, self.first[number]))
         seed = (self.scenario.seed + number) % _SEEDS
         outcome = bed.run(planned.job, seed=seed, ended=ended)
         links, wires = self._links(number, outcome), _wires(planned.job, outcome)
@@ -144,28 +175,36 @@ class Runs:
         return self.scenario.own_discipline(self.scenario.queued_links[place]) or self.discipline
 
     @property
-    def _first(self) -> list[Layer]:
+    def _at_first(self) -> list[Layer]:
         """What stands before the links in the first replication."""
-        return [each for each in (self.layers[0], self.back[0]) if each is not None]
+        of_each = self.layers[0], self.back[0], self.first[0]
+        return [each for each in of_each if each is not None]
 
     def _links(self, number: int, outcome: Outcome) -> list[LinkSeen]:
         """What was seen of the links with a queue."""
-        told = reasons_of(outcome.router)
-        reasons: Sequence[Reasons | None] = told or [None] * len(outcome.seen)
-        layers = [self.layers[number], self.back[number] or self.layers[number]]
-        return [
-            LinkSeen(
+        layer = self.layers[number]
+        seen = [*outcome.seen]
+        layers: dict[Towards, Layer] = {"servers": layer, "clients": self.back[number] or layer}
+        told = outcome.router
+        clients, first = outcome.hosts[0], self.first[number]
+        if isinstance(clients, Behind) and first is not None:
+            seen.insert(0, _not_around(clients.seen[0], self.laid.around))
+            layers = {"second": first, **layers}
+            told = clients.router + told
+        reasons: Sequence[Reasons | None] = reasons_of(told) or [None] * len(seen)
+        found = dict[str, LinkSeen]()
+        names = [link.name for link in self.scenario.queued_links]
+        for each, own, towards in zip(seen, reasons, layers, strict=False):
+            name = self.laid.names[towards]
+            found[name] = LinkSeen(
                 each,
-                layer.marks_behind,
+                layers[towards].marks_behind,
                 own,
-                rates=its,
+                rates=rates(self.scenario, name),
                 start_ns=outcome.start_ns,
-                **self._bands(place, layer),
+                **self._bands(names.index(name), layers[towards]),
             )
-            for place, (each, own, layer, its) in enumerate(
-                zip(outcome.seen, reasons, layers, self.varying, strict=False)
-            )
-        ]
+        return [found[name] for name in names]
 
     def _bands(self, place: int, layer: Layer) -> dict[str, Any]:
         """The bands of what stands before a link, as `LinkSeen` takes them; none without bands."""
@@ -178,6 +217,12 @@ class Runs:
             "band_of": None if band_of is None else np.array(band_of),
             "bands": len(self.stands(place).bands),
         }
+
+
+def _not_around(seen: Seen, around: Sequence[int]) -> Seen:
+    """What was seen of a link, without the packets that came to its router and went around it."""
+    addresses = [int(ip_address(address("clients", place, False))) for place in around]
+    return replace(seen, came=seen.came[~np.isin(seen.came["source"], addresses)])
 
 
 def _wires(job: Job, outcome: Outcome) -> list[WireSeen]:

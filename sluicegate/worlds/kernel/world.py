@@ -6,27 +6,31 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 from sluicegate import store
 from sluicegate.daemon import sluiced
+from sluicegate.errors import SluiceError
 from sluicegate.lab import kernel
-from sluicegate.scenario import Discipline, NetworkScenario
-from sluicegate.testbed.addresses import SIDES
+from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
 from sluicegate.testbed.here import missing_here
-from sluicegate.worlds.kernel.links import before, differs_back, is_compared, links
+from sluicegate.testbed.row import FAR_END_BACK, FAR_END_OF_FIRST
+from sluicegate.worlds.kernel.links import before, differs_back, each_before, is_compared
 from sluicegate.worlds.kernel.measure import measure
-from sluicegate.worlds.kernel.own import KIND, own
+from sluicegate.worlds.kernel.own import FAR_ENDS, KIND, own
 from sluicegate.worlds.kernel.packets import check_suffix
 from sluicegate.worlds.kernel.plan import LayerOf
 from sluicegate.worlds.kernel.record import KernelRecord
 from sluicegate.worlds.kernel.refusals import refuse
 from sluicegate.worlds.one_network import PACKETS
+from sluicegate.worlds.real.layout import layout
 from sluicegate.worlds.real.refusals import of_discipline
-from sluicegate.worlds.real.varying import BACK, LINK, LINKS
+from sluicegate.worlds.real.varying import BACK, LINK
 from sluicegate.worlds.real.world import RealNetwork
 from sluicegate.worlds.world import OPTION, Option, Progress, check_alone
 
+# of a router: the only one, or which of two in a row
+Place: TypeAlias = Literal["alone", "first", "second"]
 _HERE = Option(bool, "on this machine's own kernel, as root, in real time.")
 
 
@@ -68,15 +72,20 @@ class Kernel(RealNetwork[KernelRecord]):
         check_alone(self.packets, "packet file", scenario)
         if self.packets is not None:
             check_suffix(self.packets)
+            if not isinstance(scenario.topology, Dumbbell):
+                raise SluiceError(
+                    f"topology.kind = {scenario.topology.kind} must be dumbbell for a packet file "
+                    "(the world network writes one of any)"
+                )
         here = missing_here(ours=self.ours) if self.here else None
-        against = list(dict.fromkeys(self._against_each(scenario, discipline)))
-        refuse(scenario, self.congestion_control, against, here=here, ours=self.ours)
+        against = self._against_each(scenario, discipline)
+        refuse(scenario, discipline, self.congestion_control, against, here=here, ours=self.ours)
 
     def _against_each(self, scenario: NetworkScenario, discipline: Discipline) -> Iterator[str]:
         """Likewise of what stands before each link with a queue."""
-        for link in links(scenario):
-            place = "" if is_compared(scenario, link) else f'links."{link}".discipline: '
-            yield from (f"{place}{why}" for why in self.against(scenario, discipline, link))
+        for name, laid, stands, link in each_before(scenario, discipline):
+            place = "" if is_compared(scenario, name) else f'links."{name}".discipline: '
+            yield from (f"{place}{why}" for why in self.against(laid, stands, link))
 
     def against(
         self, scenario: NetworkScenario, discipline: Discipline, link: str = LINK
@@ -85,16 +94,34 @@ class Kernel(RealNetwork[KernelRecord]):
         own = before(scenario, discipline, link)[1]
         yield from of_discipline(own)
 
-    def layer(self, scenario: NetworkScenario, discipline: Discipline, link: str = LINK) -> LayerOf:
-        """What stands before a link, as a qdisc."""
-        alone = not differs_back(scenario)
+    def layer(
+        self,
+        scenario: NetworkScenario,
+        discipline: Discipline,
+        link: str = LINK,
+        place: Place = "alone",
+    ) -> LayerOf:
+        """What stands before a link of a dumb-bell, as a qdisc.
+
+        Args:
+            scenario: The dumb-bell.
+            discipline: What is compared there.
+            link: Its link.
+            place: Of its router: the only one, or which of two in a row.
+        """
         # with a process id of 7 digits there are 14 letters, of 15 that a kind may have
         kind = KIND if link == LINK else f"{KIND}b"
+        ends = {BACK: FAR_ENDS[0], LINK: FAR_ENDS[1]}
+        if place == "second":
+            ends[BACK] = FAR_END_BACK
+        far_ends = [ends[link]] if differs_back(scenario) else list(ends.values())
+        if place == "first":
+            kind, far_ends = f"{KIND}a", [FAR_END_OF_FIRST]
         return own(
             *before(scenario, discipline, link),
             kind=f"{kind}{os.getpid()}" if self.here else kind,
             daemon=sluiced() if self.here else "sluiced",
-            towards=SIDES if alone else [side for side in SIDES if LINKS[side] == link],
+            far_ends=far_ends,
         )
 
     def run(
@@ -108,12 +135,16 @@ class Kernel(RealNetwork[KernelRecord]):
     ) -> KernelRecord:
         """Measure in the laboratory; see `sluicegate.worlds.kernel.measure`."""
         on_progress(0, scenario.replications, "starts" if self.here else "boots")
-        back = self.layer(scenario, discipline, BACK) if differs_back(scenario) else None
+        laid = layout(scenario, discipline)
+        last = laid.scenario, laid.discipline
+        place: Place = "second" if laid.first else "alone"
+        back = self.layer(*last, BACK, place) if differs_back(laid.scenario) else None
         return measure(
             scenario,
             discipline,
-            self.layer(scenario, discipline),
+            self.layer(*last, place=place),
             back_of=back,
+            first_of=self.layer(*laid.first, place="first") if laid.first else None,
             world=self.name,
             name=self.called(discipline),
             congestion_control=self.congestion_control,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from sluicegate.testbed.job import (
     RouterJob,
     Stream,
 )
+from sluicegate.testbed.row import First, RowJob
 from sluicegate.worlds.real.alone import alone
 from sluicegate.worlds.real.hosts import Place, hosts
 from sluicegate.worlds.real.refusals import MOST_FLOWS, PRAGUE, controls, of_hosts, sends_ect1
@@ -144,6 +145,13 @@ def plan(
         datagrams=datagram_places,
         starts_s=_first_times_s(offered),
     )
+
+
+def in_a_row(planned: Plan, first: First | None) -> Plan:
+    """The plan with a further router between the clients and the other; None: with none."""
+    if first is None:
+        return planned
+    return replace(planned, job=RowJob(planned.job.hosts, planned.job.router, first))
 
 
 def has_application(flows: Flows) -> bool:

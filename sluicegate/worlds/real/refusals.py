@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sluicegate.errors import SluiceError
 from sluicegate.registry import PythonAqm
 from sluicegate.scenario import Discipline, Dumbbell, Flows, NetworkScenario, Tcp
 from sluicegate.testbed.addresses import SIDES, Side, tcp_headers, udp_headers
 from sluicegate.worlds.real.hosts import hosts
+from sluicegate.worlds.real.layout import layout
 
 # the kernel takes no segment outside of these (TCP_MIN_MSS, MAX_TCP_WINDOW), without headers
 _SEGMENT_BYTES = (88, 32767)
@@ -41,15 +43,19 @@ def sends_ect1(flows: Flows, congestion_control: str | None) -> bool:
 
 
 def of_topology(scenario: NetworkScenario, where: str) -> Iterator[str]:
-    """What is no dumb-bell of one router; `where` is what cannot have it."""
-    topology = scenario.topology
-    if not isinstance(topology, Dumbbell):
+    """What has no layout of one or two routers; `where` is what cannot have it."""
+    try:
+        laid = layout(scenario, scenario.disciplines[0]).scenario
+    except SluiceError as error:
         yield (
-            f"topology.kind = {topology.kind} must be dumbbell: {where} is one router between "
-            "clients and servers"
+            f"topology.kind = {scenario.topology.kind} must be dumbbell, or one or two queues in a "
+            f"row: {where} is one router between clients and servers, or two"
         )
+        yield from str(error).splitlines()
         return
-    sides = _sides(scenario)
+    topology = laid.topology
+    assert isinstance(topology, Dumbbell)
+    sides = _sides(laid)
     backwards = any(from_ == "servers" for pairs in sides for from_, _ in pairs)
     if (count := len(set(topology.client_delays_s))) > 1 and (topology.two_way or backwards):
         what = "two_way = true" if topology.two_way else "flows from servers to clients"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate import _engine
-from sluicegate.scenario import Dumbbell, NetworkScenario
+from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.addresses import Side
 
 # the links of a dumb-bell that can have a discipline, by where they lead
@@ -68,15 +68,16 @@ class Rates:
 
 
 def rates(scenario: NetworkScenario, link: str = LINK) -> Rates | None:
-    """How the rate of a link of a dumb-bell varies; None: it does not, or in no steps."""
+    """How the rate of a link varies; None: it does not, or in no steps."""
     steps = _engine.rate_steps(scenario.handle, link)
     if steps is None:
         return None
-    assert isinstance(scenario.topology, Dumbbell)
+    links = scenario.topology.simplex_links
+    (rate_bps,) = (each.rate_bps for each in links if each.name == link)
     from_ns, values_bps = zip(*steps, strict=True)
     return Rates(
         np.array(from_ns, dtype=np.int64),
-        np.array([scenario.topology.rate_bps, *values_bps], dtype=np.float64),
+        np.array([rate_bps, *values_bps], dtype=np.float64),
     )
 
 

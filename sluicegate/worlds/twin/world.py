@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import Discipline, NetworkScenario
+from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
 from sluicegate.worlds.kernel.links import before, is_compared
 from sluicegate.worlds.kernel.plan import Layer, LayerOf
 from sluicegate.worlds.kernel.record import KernelRecord
-from sluicegate.worlds.kernel.world import Kernel
+from sluicegate.worlds.kernel.world import Kernel, Place
 from sluicegate.worlds.real.varying import LINK
 from sluicegate.worlds.twin.classes import Qdisc, qdisc
 from sluicegate.worlds.twin.qdisc import modules_of, own_rate_bps
@@ -44,6 +44,14 @@ class Twin(Kernel):
 
     qdisc: str | None = field(default=None, metadata={OPTION: _QDISC})
 
+    def check(self, scenario: NetworkScenario, discipline: Discipline) -> None:
+        """Likewise; a qdisc in place of the twins stands before one link in each direction."""
+        if self.qdisc is not None and not isinstance(scenario.topology, Dumbbell):
+            raise SluiceError(
+                f"topology.kind = {scenario.topology.kind} must be dumbbell for --qdisc"
+            )
+        super().check(scenario, discipline)
+
     def against(
         self, scenario: NetworkScenario, discipline: Discipline, link: str = LINK
     ) -> Iterator[str]:
@@ -65,8 +73,14 @@ class Twin(Kernel):
         """The qdisc that takes its place, as it was given; else the discipline."""
         return self.qdisc or super().called(discipline)
 
-    def layer(self, scenario: NetworkScenario, discipline: Discipline, link: str = LINK) -> LayerOf:
-        """The twin of what stands before a link, as a qdisc."""
+    def layer(
+        self,
+        scenario: NetworkScenario,
+        discipline: Discipline,
+        link: str = LINK,
+        place: Place = "alone",
+    ) -> LayerOf:
+        """The twin of what stands before a link, as a qdisc, whatever its router's place is."""
         found = self._twin(scenario, discipline, link)
         is_twin = self.qdisc is None or not is_compared(scenario, link)
         return lambda seed: Layer(
