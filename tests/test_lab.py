@@ -99,7 +99,7 @@ def test_what_an_image_cannot_have_is_told(wrong, told):
 @needs_lab
 def test_a_machine_that_hangs_is_stopped():
     linux = kernel.find()
-    with pytest.raises(SluiceError, match="nothing came back within 1 s"):
+    with pytest.raises(SluiceError, match="nothing came back within 1 s of processor time"):
         machine.run(linux, image.build(linux, "true"), patience_s=1)
 
 

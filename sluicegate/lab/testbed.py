@@ -41,7 +41,7 @@ modprobe -a {modules}
 # memory beside the hosts and the kernel: the logs of packets, and as much for the hosts' own data
 _HOSTS_MB = 768
 _SHARE_OF_LOGS = 2
-# real time; a minute of the link takes about as long on a machine that has nothing else to do
+# processor time; a minute of the link takes about as long on a machine that has nothing else to do
 _PATIENCE_S = 4 * 3600.0
 
 
