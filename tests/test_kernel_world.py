@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 from kernel_needs import needs_compiler, needs_lab, needs_qdiscs
+from test_kernel_bands import check_bands
 
 import sluicegate as sg
 from sluicegate.daemon import compiled, sluiced
@@ -260,48 +261,6 @@ def test_a_congestion_control_that_the_kernel_lacks_is_told_with_those_it_has():
         sg.compare(scenario(), world=Kernel(congestion_control="none"))
 
 
-@needs_qdiscs
-def test_each_group_has_its_own_congestion_control():
-    groups = [
-        {
-            "kind": "tcp",
-            "source": client,
-            "sink": f"server{client[-1]}",
-            "tcp": {**TCP, "like": "linux", "congestion_control": name},
-        }
-        for client, name in (("client0", "bbr"), ("client1", "cubic"))
-    ]
-    two = TABLE["topology"] | {"client_delays_s": [0.001, 0.005]}
-    record = sg.compare(scenario(flows=groups, topology=two), world="kernel").records[0]
-    last = record.connections.sort("time_s").group_by("flow").last()
-    of_bbr, of_cubic = last.sort("flow").iter_rows(named=True)
-    # more than a third of the link's rate, beside one flow, and a gain of PROBE_BW or before
-    assert 3.3e6 < of_bbr["rate_estimate_bps"] < 10.1e6
-    assert of_bbr["pacing_gain"] in (739 / 256, 88 / 256, 1.25, 0.75, 1.0)
-    assert of_bbr["pacing_rate_bps"] == pytest.approx(
-        0.99 * of_bbr["pacing_gain"] * of_bbr["rate_estimate_bps"], rel=0.3
-    )
-    assert of_cubic["rate_estimate_bps"] is None
-    assert of_cubic["pacing_gain"] is None
-    for each, rtt_s in ((of_bbr, 0.04), (of_cubic, 0.048)):
-        assert 0 < each["delivery_rate_bps"] < 20e6
-        assert rtt_s <= each["min_rtt_s"] <= each["rtt_s"] + 1e-3
-
-
-@needs_qdiscs
-def test_accurate_feedback_tells_the_number_of_marks():
-    tcp = {**TCP, "congestion_control": "reno", "ecn": True, "accurate_ecn": True}
-    marking = [{"aqm": "codel", "ecn": True}]
-    given = scenario(flows=[{"kind": "tcp", "count": 2, "tcp": tcp}], disciplines=marking)
-    record = sg.compare(given, world="kernel").records[0]
-    last = record.connections.group_by("flow").agg(pl.col("delivered_ce").last())
-    arrivals = record.ports[0].rows("arrivals")[0, -1]
-    marked = record.whole["mark_ratio"].value * arrivals
-    # classic feedback repeats a mark on all ACKs of a round trip; some marks are still on their way
-    assert last["delivered_ce"].sum() == pytest.approx(marked, abs=4)
-    assert marked > 4
-
-
 def test_what_is_asked_of_the_kernel_is_what_the_scenario_says():
     def asked(**tcp):
         given = scenario(flows=[{"kind": "tcp", "tcp": {**TCP, **tcp}}])
@@ -363,40 +322,69 @@ def test_a_compiled_qdisc_is_the_same_bytes_every_time():
     assert compiled("drop_tail") == compiled("drop_tail")
 
 
+# one run for several tests' sake, as each boots a machine of its own
 @needs_qdiscs
 def test_a_scenario_runs_in_the_laboratory_and_its_record_is_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("SLUICE_RUNS", str(tmp_path))
-    flows = [
-        {"kind": "tcp", "count": 2, "tcp": TCP},
-        {"kind": "datagrams", "rate_bps": 4e5, "gaps": "constant", "packet_bytes": 500},
+    groups = [
+        {
+            "kind": "tcp",
+            "source": client,
+            "sink": f"server{client[-1]}",
+            "tcp": {**TCP, "like": "linux", "congestion_control": name},
+        }
+        for client, name in (("client0", "bbr"), ("client1", "cubic"))
     ]
-    # 20 packets and some acknowledgements
-    one = scenario(flows=flows, queue={"limit": 60, "limit_bytes": 30_000})
+    datagrams = {"kind": "datagrams", "rate_bps": 4e5, "gaps": "constant", "packet_bytes": 500}
+    one = scenario(
+        flows=[*groups, datagrams],
+        topology=TABLE["topology"] | {"client_delays_s": [0.001, 0.005]},
+        # 20 packets and some acknowledgements
+        queue={"limit": 60, "limit_bytes": 30_000},
+    )
     alone = sg.compare(one, world="kernel").records[0]
     assert sg.compare(one, world="kernel").records[0].identity == alone.identity
     check_nothing_is_lost_between_counts(alone)
     assert 15 < alone.ports[0].series["queue"].max() <= 40
+    check_each_group_has_its_own_congestion_control(alone)
+
+
+def check_each_group_has_its_own_congestion_control(record):
+    last = record.connections.sort("time_s").group_by("flow").last()
+    of_bbr, of_cubic = last.sort("flow").iter_rows(named=True)
+    # more than a third of the link's rate, beside one flow, and a gain of PROBE_BW or before
+    assert 3.3e6 < of_bbr["rate_estimate_bps"] < 10.1e6
+    assert of_bbr["pacing_gain"] in (739 / 256, 88 / 256, 1.25, 0.75, 1.0)
+    assert of_bbr["pacing_rate_bps"] == pytest.approx(
+        0.99 * of_bbr["pacing_gain"] * of_bbr["rate_estimate_bps"], rel=0.3
+    )
+    assert of_cubic["rate_estimate_bps"] is None
+    assert of_cubic["pacing_gain"] is None
+    for each, rtt_s in ((of_bbr, 0.04), (of_cubic, 0.048)):
+        assert 0 < each["delivery_rate_bps"] < 20e6
+        assert rtt_s <= each["min_rtt_s"] <= each["rtt_s"] + 1e-3
 
 
 @needs_qdiscs
 def test_a_scenario_repeats_to_the_byte_whatever_else_the_machine_does():
-    """Three at once, and a program that never rests: without the lock of recording some part."""
+    """Two at once, and a program that never rests: without the lock of recording some part."""
     found = scenario(duration_s=1.0)
     layer = own(found, found.disciplines[0])(1)
     planned = lab_plan(found, found.disciplines[0], 0, layer, None)
     bed = LabTestbed.of(kernel.find(), programs=layer.programs, modules=["tcp_cubic"])
-    busy = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+    # it takes what the others leave, which is a processor whenever they wait
+    busy = subprocess.Popen(["nice", "-n", "19", "sh", "-c", "while :; do :; done"])
     try:
-        with ThreadPoolExecutor(3) as pool:
+        with ThreadPoolExecutor(2) as pool:
             runs = [
-                pool.submit(bed.run, planned.job, seed=1, ended=threading.Event()) for _ in range(3)
+                pool.submit(bed.run, planned.job, seed=1, ended=threading.Event()) for _ in range(2)
             ]
-            first, *others = [run.result() for run in runs]
+            first, other = (run.result() for run in runs)
     finally:
         busy.kill()
         busy.wait()
     assert len(first.seen[0].left) > 500
-    assert all(pickle.dumps(other) == pickle.dumps(first) for other in others)
+    assert pickle.dumps(other) == pickle.dumps(first)
 
 
 @needs_qdiscs
@@ -404,13 +392,21 @@ def test_marks_and_flow_queues_run_in_the_laboratory(tmp_path, monkeypatch):
     monkeypatch.setenv("SLUICE_RUNS", str(tmp_path))
     fq_codel = {"aqm": "codel", "victim": "front", "scheduler": {"kind": "fq", "queues": 64}}
     marks = {"params": {"target": 0.002, "interval": 0.02}, "ecn": True}
-    flows = [{"kind": "tcp", "count": 2, "tcp": TCP | {"ecn": True}}]
+    tcp = {**TCP, "congestion_control": "reno", "ecn": True, "accurate_ecn": True}
+    flows = [{"kind": "tcp", "count": 2, "tcp": tcp}]
     record = sg.compare(
         scenario(flows=flows, disciplines=[fq_codel | marks]), world="kernel"
     ).records[0]
     check_nothing_is_lost_between_counts(record, datagrams=False)
     assert record["mark_ratio"].value > 0.005
     assert record["loss_ratio"].value == 0
+    # accurate feedback tells the number of marks: classic feedback repeats a mark on all ACKs of a
+    # round trip; some marks are still on their way
+    last = record.connections.group_by("flow").agg(pl.col("delivered_ce").last())
+    arrivals = record.ports[0].rows("arrivals")[0, -1]
+    marked = record.whole["mark_ratio"].value * arrivals
+    assert last["delivered_ce"].sum() == pytest.approx(marked, abs=4)
+    assert marked > 4
 
 
 @needs_qdiscs
@@ -432,6 +428,7 @@ def test_classes_of_service_and_cake_run_in_the_laboratory(tmp_path, monkeypatch
         assert record["datagram_goodput"].value == pytest.approx(250, rel=0.005)
     # CAKE has half of the link
     assert records[0]["utilization"].value > 0.8
+    check_bands(records[0], "class 1", "class 2", call_bps=400e3)
     assert 0.4 < records[1]["utilization"].value < 0.51
 
 

@@ -4,6 +4,7 @@ cache (`sluice lab --fetch`), what boots is skipped."""
 import json
 import os
 import re
+import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -103,13 +104,34 @@ def test_a_machine_that_hangs_is_stopped():
         machine.run(linux, image.build(linux, "true"), patience_s=1)
 
 
+@pytest.fixture
+def program(tmp_path):
+    """A program with a loader of its own, as those of other distributions have."""
+    (theirs,) = [path for path in image.libraries(Path("/bin/sh")) if path.name.startswith("ld-")]
+    own, source, made = tmp_path / "own-loader.so", tmp_path / "hello.c", tmp_path / "hello"
+    shutil.copy(theirs, own)
+    source.write_text('#include <stdio.h>\nint main(void) { puts("hello"); return 0; }\n')
+    subprocess.run(["cc", f"-Wl,--dynamic-linker={own}", "-o", made, source], check=True)
+    return made
+
+
+def test_a_program_with_a_loader_of_its_own_comes_with_that(program):
+    found = image.libraries(program)
+    assert program.parent / "own-loader.so" in found
+    (libc,) = [path for path in found if path.name.startswith("libc.")]
+    assert image.libraries(libc), "a library names no loader"
+
+
 @needs_lab
-def test_another_seed_gives_other_random_numbers():
-    """That one gives one result, to the byte, is tested with a scenario of the kernel world."""
+def test_another_seed_gives_other_random_numbers(program):
+    """And such a program runs there. That one seed gives one result, to the byte, is tested with a
+    scenario of the kernel world."""
     linux = kernel.find()
-    booted = image.build(linux, "head -c 16 /dev/urandom >/out/random")
+    script = f"{program.name} && head -c 16 /dev/urandom >/out/random"
+    booted = image.build(linux, script, programs=[str(program)])
     with ThreadPoolExecutor(2) as pool:
         first, other = pool.map(lambda seed: machine.run(linux, booted, seed=seed), [1, 2])
+    assert first.stdout == other.stdout == b"hello\n"
     assert len(first.files["random"]) == len(other.files["random"]) == 16
     assert first.files["random"] != other.files["random"]
 

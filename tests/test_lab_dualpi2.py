@@ -5,13 +5,11 @@ Nothing is built here: without `sluice lab --dualpi2`, what boots is skipped.
 
 import json
 import shutil
-import subprocess
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
-from kernel_needs import needs_dualpi2, needs_lab, needs_qdiscs
+from kernel_needs import needs_dualpi2, needs_qdiscs
 from test_kernel_world import scenario
 from test_lab import sluice
 
@@ -191,27 +189,3 @@ def test_the_packages_must_be_of_one_kernel():
     dualpi2._same_version(names)
     with pytest.raises(SluiceError, match=r"versions 7\.3\.4-1, 7\.3\.5-1: they must be one"):
         dualpi2._same_version([*names, "linux-source-7.3_7.3.5-1_all.deb"])
-
-
-@pytest.fixture
-def program(tmp_path):
-    """A program with a loader of its own, as those of other distributions have."""
-    (theirs,) = [path for path in image.libraries(Path("/bin/sh")) if path.name.startswith("ld-")]
-    own, source, made = tmp_path / "own-loader.so", tmp_path / "hello.c", tmp_path / "hello"
-    shutil.copy(theirs, own)
-    source.write_text('#include <stdio.h>\nint main(void) { puts("hello"); return 0; }\n')
-    subprocess.run(["cc", f"-Wl,--dynamic-linker={own}", "-o", made, source], check=True)
-    return made
-
-
-def test_a_program_with_a_loader_of_its_own_comes_with_that(program):
-    found = image.libraries(program)
-    assert program.parent / "own-loader.so" in found
-    (libc,) = [path for path in found if path.name.startswith("libc.")]
-    assert image.libraries(libc), "a library names no loader"
-
-
-@needs_lab
-def test_such_a_program_runs_in_the_laboratory(program):
-    done = sluice("--program", str(program), "hello")
-    assert (done.returncode, done.stdout) == (0, "hello\n"), done.stderr
