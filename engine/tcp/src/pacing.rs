@@ -122,12 +122,15 @@ impl Sender {
         }
     }
 
-    /// True if the packet that leaves now ends a burst of several; `is_last` if none may follow.
-    pub(crate) fn ends_burst(&mut self, now_ns: u64, is_last: bool) -> bool {
+    /// True if the packet that leaves now ends a burst of several, by its length or as the window
+    /// allows no other.
+    pub(crate) fn ends_burst(&mut self, now_ns: u64) -> bool {
+        let flying = self.rack.as_ref().map_or(0, |rack| rack.flight.flying());
+        let is_full = flying + 1 >= self.congestion.cwnd() as u32;
         let pacer = self.congestion.pacer();
         pacer.is_some_and(|pacer| {
             let left = pacer.left_together(now_ns);
-            left == 1 || is_last && left > 1
+            left == 1 || is_full && left > 1
         })
     }
 

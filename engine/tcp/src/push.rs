@@ -134,9 +134,11 @@ impl Writes {
         self.window = self.window.max(window);
     }
 
-    /// True if a packet ends a write.
+    /// True if a packet ends a write. Most are of the last two writes: a search from the back takes
+    /// fewer instructions than a binary one.
     fn ends_write(&self, seq: u32) -> bool {
-        self.ends.binary_search(&seq).is_ok()
+        let mut ends = self.ends.iter().rev();
+        ends.find(|last| **last <= seq) == Some(&seq)
     }
 
     /// The application takes back what is not sent.
@@ -157,28 +159,38 @@ impl Sender {
         }
     }
 
+    fn writes(&mut self) -> Option<&mut Writes> {
+        self.rack.as_mut()?.writes.as_mut()
+    }
+
     /// Returns whether a data packet that is sent now carries PSH.
     #[inline]
     pub(crate) fn pushes(&mut self, config: &Config, now_ns: u64, seq: u32) -> bool {
-        let Some(rack) = &self.rack else {
-            return false;
-        };
-        let (flying, at) = (rack.flight.flying(), self.progress(rack.flight.sacked()));
-        let window = self.congestion.cwnd() as u32;
-        let Some(writes) = self.rack.as_mut().and_then(|rack| rack.writes.as_mut()) else {
+        let Some(writes) = self.writes() else {
             return false;
         };
         if seq >= writes.written {
-            // the window is open and all that was written is sent
+            self.write_next();
+        }
+        if self.burst(config) > 1 {
+            // no write continues the packet that ends all data
+            return seq + 1 == self.end || self.ends_burst(now_ns);
+        }
+        self.writes().is_some_and(|writes| writes.ends_write(seq))
+    }
+
+    /// All that was written is sent, and the window is open.
+    #[inline(never)]
+    fn write_next(&mut self) {
+        let Some(rack) = &self.rack else { return };
+        let (window, at) = (
+            self.congestion.cwnd() as u32,
+            self.progress(rack.flight.sacked()),
+        );
+        if let Some(writes) = self.writes() {
             writes.expand(window);
             writes.write_next(at);
         }
-        let ends_write = writes.ends_write(seq);
-        if self.burst(config) == 1 {
-            return ends_write;
-        }
-        // no write continues the packet that ends all data
-        seq + 1 == self.end || self.ends_burst(now_ns, flying + 1 >= window)
     }
 
     /// The application has new data. Before the connection is open it writes none.
@@ -188,7 +200,7 @@ impl Sender {
         }
         let Some(rack) = &self.rack else { return };
         let at = self.progress(rack.flight.sacked());
-        if let Some(writes) = self.rack.as_mut().and_then(|rack| rack.writes.as_mut()) {
+        if let Some(writes) = self.writes() {
             writes.fill(at);
         }
     }
@@ -200,9 +212,7 @@ impl Sender {
         let (window, end) = (self.congestion.cwnd() as u32, self.end);
         let Some(rack) = &self.rack else { return };
         let (flying, at) = (rack.flight.flying(), self.progress(rack.flight.sacked()));
-        let Some(writes) = self.rack.as_mut().and_then(|rack| rack.writes.as_mut()) else {
-            return;
-        };
+        let Some(writes) = self.writes() else { return };
         if writes.written >= end {
             return;
         }
@@ -216,8 +226,9 @@ impl Sender {
 
     /// The application ends: what was written and not sent is no longer there.
     pub(crate) fn ends_writing(&mut self) {
-        if let Some(writes) = self.rack.as_mut().and_then(|rack| rack.writes.as_mut()) {
-            writes.take_back(self.max);
+        let max = self.max;
+        if let Some(writes) = self.writes() {
+            writes.take_back(max);
         }
     }
 }
