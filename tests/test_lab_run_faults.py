@@ -21,6 +21,8 @@ FILES = {
     "odd": scenario(
         rate="2e6", ecn="true", aqm="red", params="min_th = 2, max_th = 90, max_p = 1, w = 0.1"
     ),
+    # of the shortest program: to load PIE's takes three times as long
+    "plain": scenario(aqm="drop_tail", params=""),
     "tail": scenario(rate="200e6", aqm="drop_tail", params=""),
 }
 SCRIPT = (
@@ -62,7 +64,8 @@ drained
 end TERM
 
 # steps of the clock, by an hour and back
-start clock --object /lab/pie.o
+scenario plain
+start clock --object /lab/drop_tail.o
 load 10 300 0 >/out/clock.load &
 load=$!
 for each in 1 2 3; do
@@ -79,7 +82,7 @@ end TERM
 mkdir /tmp/disk
 mount -t tmpfs -o size=64k none /tmp/disk
 sluiced run --backend kernel --interface router/out --scenario /tmp/scenario --interval 0.005 \
-    --object /lab/pie.o --jsonl /tmp/disk/lines --json /out/disk.json >/out/disk.told 2>&1 &
+    --object /lab/drop_tail.o --jsonl /tmp/disk/lines --json /out/disk.json >/out/disk.told 2>&1 &
 daemon=$!
 told disk ^ready
 load 10 400 0 >/out/disk.load
@@ -89,10 +92,10 @@ wait $daemon || echo "exit status $?" >>/out/disk.told
 cp /tmp/disk/lines /out/disk.lines
 
 # somebody else takes the qdisc away, or puts another one there
-start taken --object /lab/pie.o
+start taken --object /lab/drop_tail.o
 tc -n router qdisc del dev out root
 wait $daemon || echo "exit status $?" >>/out/taken.told
-start replaced --object /lab/pie.o
+start replaced --object /lab/drop_tail.o
 tc -n router qdisc replace dev out root pfifo limit 7
 wait $daemon || echo "exit status $?" >>/out/replaced.told
 tc -n router qdisc show dev out >/out/replaced.after
