@@ -149,7 +149,10 @@ impl Histogram {
 }
 
 fn coarser(bins: &[u64]) -> Vec<u64> {
-    bins.chunks(2).map(|pair| pair.iter().sum()).collect()
+    // in pairs of a known length, so that several are added at once
+    let (pairs, rest) = bins.as_chunks::<2>();
+    let sums = pairs.iter().map(|[one, other]| one + other);
+    sums.chain(rest.iter().copied()).collect()
 }
 
 /// Adds each element of `from` to that of `to`, which grows to the length of `from` if it is
