@@ -175,17 +175,19 @@ impl Flight {
             Some(sendings) => sendings,
             None => self.in_order_of_time(),
         };
-        while let Some((when_ns, seq)) = sendings.front()
-            && !self.is_flying_since(*when_ns, *seq)
+        let mut looked_at = 0;
+        while let Some((when_ns, seq)) = sendings.get(looked_at)
+            && *when_ns <= sent_ns
         {
-            sendings.pop_front();
-        }
-        for (when_ns, seq) in &sendings {
-            if *when_ns > sent_ns {
-                break;
-            }
-            if let Some(place) = self.place_of(*when_ns, *seq) {
+            let place = self.place_of(*when_ns, *seq);
+            let flies = place.is_some_and(|place| {
                 self.lose_if(place, &mut lost, &mut is_lost);
+                self.packets[place as usize].fate == Fate::Flying
+            });
+            if flies || looked_at > 0 {
+                looked_at += 1;
+            } else {
+                sendings.pop_front();
             }
         }
         self.sendings = Some(sendings);
@@ -200,11 +202,6 @@ impl Flight {
         let mut sendings: Vec<_> = flying.map(|packet| (packet.sent_ns, packet.seq)).collect();
         sendings.sort_unstable();
         sendings.into()
-    }
-
-    fn is_flying_since(&self, sent_ns: u64, seq: u32) -> bool {
-        let place = self.place_of(sent_ns, seq);
-        place.is_some_and(|at| self.packets[at as usize].fate == Fate::Flying)
     }
 
     fn lose_if(&mut self, place: u32, lost: &mut Lost, is_lost: &mut impl FnMut(&Packet) -> bool) {

@@ -46,21 +46,20 @@ pub(crate) struct Rack {
     pub writes: Option<Writes>,
 }
 
-/// The packets of a block that are in none of others.
-fn outside(block: Block, others: &[Block; 3]) -> impl Iterator<Item = u32> + '_ {
+/// Calls `take` with each packet of a block that is in none of others.
+fn outside(block: Block, others: &[Block; 3], mut take: impl FnMut(u32)) {
     let mut seq = block.start;
-    std::iter::from_fn(move || {
-        while let Some(other) = others
-            .iter()
-            .find(|other| (other.start..other.end).contains(&seq))
-        {
+    while seq < block.end {
+        let has = |other: &&Block| (other.start..other.end).contains(&seq);
+        if let Some(other) = others.iter().find(has) {
             seq = other.end;
+            continue;
         }
-        (seq < block.end).then(|| {
-            seq += 1;
-            seq - 1
-        })
-    })
+        let after = others.iter().filter(|other| other.start > seq);
+        let end = after.fold(block.end, |end, other| end.min(other.start));
+        (seq..end).for_each(&mut take);
+        seq = end;
+    }
 }
 
 /// What an ACK reported.
@@ -143,16 +142,19 @@ impl Rack {
             found.note(now_ns, recover, ack.next, &packet);
             rack.on_arrival(quirks, now_ns, highest, packet);
         };
-        if quirks.looks_at_sack_first {
+        // the first block is the most recent
+        let has_blocks = !ack.sack[0].is_empty();
+        if has_blocks && quirks.looks_at_sack_first {
             self.learn_out_of_order(ack, &mut take);
-            self.learn_in_order(ack, &mut take);
-        } else {
-            self.learn_in_order(ack, &mut take);
+        }
+        self.learn_in_order(ack, &mut take);
+        if has_blocks && !quirks.looks_at_sack_first {
             self.learn_out_of_order(ack, &mut take);
         }
         found
     }
 
+    #[inline]
     fn learn_in_order(&mut self, ack: &Ack, take: &mut impl FnMut(&mut Rack, Packet)) {
         while let Some((packet, is_news)) = self.flight.take_before(ack.next) {
             if is_news {
@@ -161,22 +163,17 @@ impl Rack {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn learn_out_of_order(&mut self, ack: &Ack, take: &mut impl FnMut(&mut Rack, Packet)) {
-        // the first block is the most recent
-        if !ack.sack[0].is_empty() {
-            self.learn_blocks(ack, take);
-        }
-    }
-
-    fn learn_blocks(&mut self, ack: &Ack, take: &mut impl FnMut(&mut Rack, Packet)) {
         let known = std::mem::replace(&mut self.known, ack.sack);
         let mut blocks = ack.sack;
         blocks.sort_unstable_by_key(|block| block.start);
-        for seq in blocks.into_iter().flat_map(|block| outside(block, &known)) {
-            if let Some(packet) = self.flight.sack(seq) {
-                take(self, packet);
-            }
+        for block in blocks {
+            outside(block, &known, |seq| {
+                if let Some(packet) = self.flight.sack(seq) {
+                    take(self, packet);
+                }
+            });
         }
     }
 
@@ -184,9 +181,11 @@ impl Rack {
     pub fn unknown(&self, ack: &Ack) -> u32 {
         let mut packets = self.flight.unknown_before(ack.next);
         if !ack.sack[0].is_empty() {
-            let blocks = ack.sack.into_iter();
-            let reported = blocks.flat_map(|block| outside(block, &self.known));
-            packets += reported.filter(|seq| self.flight.is_unknown(*seq)).count() as u32;
+            for block in ack.sack {
+                outside(block, &self.known, |seq| {
+                    packets += u32::from(self.flight.is_unknown(seq));
+                });
+            }
         }
         packets
     }
@@ -391,11 +390,11 @@ pub(crate) fn send<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F
 fn send_allowed<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>, only_new: bool) {
     let limit = sender.limit(moment.config);
     while sender.rack().flight.flying() < sender.congestion.cwnd() as u32 {
-        let lost = sender.rack().flight.first_lost().filter(|_| !only_new);
-        if lost.is_none() && sender.next >= limit || !sender.may_leave(moment) {
+        let resends = !only_new && sender.rack().flight.has_lost();
+        if !resends && sender.next >= limit || !sender.may_leave(moment) {
             break;
         }
-        if let Some(seq) = lost {
+        if resends && let Some(seq) = sender.rack().flight.first_lost() {
             sender.resend(moment, seq, false);
         } else {
             sender.transmit(moment, sender.next);

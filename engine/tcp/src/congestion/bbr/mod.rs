@@ -103,8 +103,9 @@ struct State {
     is_full: bool,
     pacing_gain: f64,
     window_gain: f64,
-    /// Rate at which packets leave; 0: not known yet.
+    /// Rate at which packets leave, 0: not known yet, and how many leave together at this rate.
     pacing_rate: f64,
+    burst: u32,
     /// Window before recovery or PROBE_RTT (`prior_cwnd`).
     window_before: f64,
     /// In the first round of recovery as many packets leave as arrive (`packet_conservation`).
@@ -139,6 +140,7 @@ impl Default for State {
             pacing_gain: HIGH_GAIN,
             window_gain: HIGH_GAIN,
             pacing_rate: 0.0,
+            burst: burst(0.0),
             window_before: 0.0,
             conserves: false,
             phase: Phase::Open,
@@ -226,7 +228,7 @@ impl Control for Bbr {
     }
 
     fn burst(&self) -> u32 {
-        burst(self.0.pacing_rate)
+        self.0.burst
     }
 }
 
@@ -338,7 +340,7 @@ impl State {
     /// Returns the packets in flight for so many in the network: there are some more at both ends
     /// (`bbr_quantization_budget`).
     fn with_ends(&self, packets: f64) -> f64 {
-        let even = 2.0 * ((packets + 3.0 * f64::from(burst(self.pacing_rate))) / 2.0).ceil();
+        let even = 2.0 * ((packets + 3.0 * f64::from(self.burst)) / 2.0).ceil();
         if self.mode == Mode::ProbeBw && self.cycle == 0 {
             return even + 2.0;
         }
@@ -355,7 +357,7 @@ impl State {
     fn at_next_departure(&self, window: &Window, in_flight: u32, now_ns: u64) -> f64 {
         let mut packets = f64::from(in_flight);
         if self.pacing_gain > 1.0 {
-            packets += f64::from(burst(self.pacing_rate));
+            packets += f64::from(self.burst);
         }
         let until_s = window.wait_ns(now_ns) as f64 * 1e-9;
         (packets - (self.rate() * until_s).floor()).max(0.0)
@@ -504,6 +506,7 @@ impl State {
         if self.is_full || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
+        self.burst = burst(self.pacing_rate);
     }
 
     /// `bbr_set_cwnd`.
