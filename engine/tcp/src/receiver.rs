@@ -344,28 +344,26 @@ impl Receiver {
 /// Runs that are compared at once, without an early end: there may be hundreds of them.
 const AT_ONCE: usize = 16;
 
+/// True if `is` is true for one of the runs.
+fn any(runs: &[Block; AT_ONCE], is: impl Fn(&Block) -> bool) -> bool {
+    runs.iter().fold(false, |any, run| any | is(run))
+}
+
 /// Returns the place of the first run for which `is` is true.
 fn first_place(runs: &[Block], is: impl Fn(&Block) -> bool) -> Option<usize> {
-    let any = |chunk: &&[Block]| chunk.iter().fold(false, |any, run| any | is(run));
-    let (number, chunk) = runs
-        .chunks(AT_ONCE)
-        .enumerate()
-        .find(|(_, chunk)| any(chunk))?;
-    chunk
-        .iter()
-        .position(&is)
-        .map(|place| number * AT_ONCE + place)
+    let (chunks, _) = runs.as_chunks();
+    let has = chunks.iter().position(|chunk| any(chunk, &is));
+    let from = has.unwrap_or(chunks.len()) * AT_ONCE;
+    let place = runs[from..].iter().position(is);
+    place.map(|place| from + place)
 }
 
 /// Returns the place of the last run for which `is` is true.
 fn last_place(runs: &[Block], is: impl Fn(&Block) -> bool) -> Option<usize> {
-    let any = |chunk: &&[Block]| chunk.iter().fold(false, |any, run| any | is(run));
-    let (number, chunk) = runs
-        .rchunks(AT_ONCE)
-        .enumerate()
-        .find(|(_, chunk)| any(chunk))?;
-    let first = runs.len() - number * AT_ONCE - chunk.len();
-    chunk.iter().rposition(&is).map(|place| first + place)
+    let (rest, chunks) = runs.as_rchunks();
+    let has = chunks.iter().rposition(|chunk| any(chunk, &is));
+    let to = rest.len() + has.map_or(0, |number| number + 1) * AT_ONCE;
+    runs[..to].iter().rposition(is)
 }
 
 #[cfg(test)]
