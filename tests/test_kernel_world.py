@@ -93,6 +93,11 @@ def test_a_link_is_counted_from_its_packets_and_looks():
     series = link.series(np.array([0, 15_000_000]))
     assert series.queue.tolist() == [0, 2]
     assert (series.arrivals[1], series.losses[1], series.sent_bytes[1]) == (3, 1, 2500)
+    # a mark that was set as the packet came is that of a router before, where marks are set behind
+    one_band = {"band_of": np.zeros(256, dtype=np.int64), "bands": 1}
+    second = LinkSeen(Seen(came, left, sampled_ns, told), marks_behind=True, **one_band)
+    (band,) = second.bands(0, 30_000_000, 1e6)
+    assert [each.verdicts[4] for each in (second.tally(0, 30_000_000, 1e6), band)] == [0, 0]
 
 
 @pytest.mark.parametrize("late_ms", [0, 3, 6])

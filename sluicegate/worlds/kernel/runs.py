@@ -192,13 +192,15 @@ class Runs:
             layers = {"second": first, **layers}
             told = clients.router + told
         reasons: Sequence[Reasons | None] = reasons_of(told) or [None] * len(seen)
+        # where the first router's packets are marked behind it, the second one sees no other marks
+        behind = isinstance(clients, Behind) and any(each.marks_behind for each in layers.values())
         found = dict[str, LinkSeen]()
         names = [link.name for link in self.scenario.queued_links]
         for each, own, towards in zip(seen, reasons, layers, strict=False):
             name = self.laid.names[towards]
             found[name] = LinkSeen(
                 each,
-                layers[towards].marks_behind,
+                behind or layers[towards].marks_behind,
                 own,
                 rates=rates(self.scenario, name),
                 start_ns=outcome.start_ns,

@@ -140,6 +140,9 @@ class LinkSeen:
         left_ns = seen.left["time_ns"]
         self.sojourn_ns = left_ns - seen.came["time_ns"][source]
         marked = (seen.left["tos"] & _CE == _CE) & (seen.came["tos"][source] & _CE != _CE)
+        if marks_behind:
+            # a mark that comes between is of the router before, set as the packet came
+            marked = np.zeros_like(marked)
         self._all = Packets(
             came_ns=seen.came["time_ns"],
             lost_ns=np.empty(0, dtype=np.int64),
