@@ -94,6 +94,10 @@ pub struct Quirks {
     /// it at once, as the application has read all that came (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
     /// A sender sets it only with recovery by times.
     pub pushes_writes: bool,
+    /// Linux: with accurate feedback the first packet without a mark is acknowledged at once, too
+    /// (`ecn_edge` of `tcp_ecn_received_counters`). By RFC 9768, section 3.2.2.5.1, only the first one
+    /// with a mark is.
+    pub tells_end_of_marks: bool,
     /// Linux: an ECN echo reduces the window to the threshold gradually, as a loss does
     /// (`tcp_enter_cwr`), until a packet sent after the echo is acknowledged. By RFC 3168, section
     /// 6.1.2, the window is halved at once, and a window below one packet waits for the timer.
@@ -149,6 +153,7 @@ impl Quirks {
         has_coarse_timers: true,
         adapts_ack_delay: true,
         pushes_writes: true,
+        tells_end_of_marks: true,
         marks_reduce_by_and_by: true,
         resent_syn_asks_no_more: true,
         needed_ecn_in_syn: true,
@@ -182,6 +187,7 @@ impl Quirks {
         has_coarse_timers: false,
         adapts_ack_delay: false,
         pushes_writes: false,
+        tells_end_of_marks: false,
         marks_reduce_by_and_by: false,
         resent_syn_asks_no_more: false,
         needed_ecn_in_syn: false,

@@ -47,9 +47,9 @@ impl Receiver {
     /// Takes a packet and answers with an ACK, unless the ACK may wait for another packet (RFC
     /// 5681, section 4.2). It never waits if the packet is a SYN, out of order or next to a gap, or if
     /// marks begin with it (RFC 9768, section 3.2.2.5.1) or, where each is echoed, end. With the
-    /// [quirks](crate::Quirks) of Linux it does not either if the packet has PSH or CWR, or while the
-    /// receiver acknowledges each packet at once. When the last packet in order arrives again, its ACK
-    /// may wait again.
+    /// [quirks](crate::Quirks) of Linux it does not either if marks end with it, if it has PSH or CWR, or
+    /// while the receiver acknowledges each packet at once. When the last packet in order arrives again,
+    /// its ACK may wait again.
     ///
     /// If the sender counts marks, each mark is echoed (RFC 8257, section 3.2). If marks begin or
     /// end while an ACK is delayed, two ACKs are sent: the first one for the packets before the
@@ -78,7 +78,7 @@ impl Receiver {
             Echo::Accurate => {
                 // the first mark after a packet without is told at once (RFC 9768, section
                 // 3.2.2.5.1)
-                changed = marked && !self.echo;
+                changed = marked != self.echo && (marked || config.quirks.tells_end_of_marks);
                 if marked {
                     self.marks.count();
                 }

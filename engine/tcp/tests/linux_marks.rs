@@ -210,3 +210,49 @@ fn a_mark_and_its_answer_are_acknowledged_at_once() {
     assert_eq!((acks(33, false, false), acks(34, false, false)), (0, 1));
     assert_eq!((acks(35, false, false), acks(36, false, false)), (1, 0));
 }
+
+#[test]
+fn accurate_feedback_tells_at_once_where_marks_begin_and_in_linux_where_they_end() {
+    let marks = [
+        false, false, true, true, false, false, false, false, true, false,
+    ];
+    for (tells_end_of_marks, expected) in [
+        (false, [0, 1, 1, 0, 1, 0, 1, 0, 1, 0]),
+        (true, [0, 1, 1, 0, 1, 0, 1, 0, 1, 1]),
+    ] {
+        let config = Config {
+            ecn: true,
+            accurate_ecn: true,
+            quirks: Quirks {
+                tells_end_of_marks,
+                ..Quirks::NONE
+            },
+            ..Config::linux(Variant::Rack)
+        };
+        let mut receiver = Receiver::new();
+        let mut acks = |seq, ecn, ace| {
+            let segment = Segment {
+                seq,
+                syn: seq == 0,
+                retransmitted: false,
+                ecn,
+                cwr: false,
+                push: false,
+                ace,
+            };
+            let mut count = 0;
+            receiver.on_segment(&config, 0, &segment, &mut |_| count += 1);
+            count
+        };
+        assert_eq!(acks(0, Ecn::NotEct, 0b111), 1);
+        let found = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map(|seq| {
+            let ecn = if marks[seq as usize - 1] {
+                Ecn::Ce
+            } else {
+                Ecn::Ect0
+            };
+            acks(seq, ecn, 0)
+        });
+        assert_eq!(found, expected, "{tells_end_of_marks}");
+    }
+}
