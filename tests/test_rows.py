@@ -1,5 +1,7 @@
 """Two queues in a row in the worlds of real packets: where links are, what is refused, and runs."""
 
+from multiprocessing import Pipe
+
 import numpy as np
 import pytest
 from evaluations import BRIEF
@@ -13,6 +15,7 @@ from sluicegate.evaluate.plan import Plan
 from sluicegate.evaluate.profile import profile
 from sluicegate.evaluate.suite import RFC7928, case_named
 from sluicegate.scenario import Discipline, NetworkScenario
+from sluicegate.testbed import row_bed
 from sluicegate.testbed.check import missing, needs
 from sluicegate.testbed.row import RowJob
 from sluicegate.worlds import Kernel, Twin
@@ -20,11 +23,9 @@ from sluicegate.worlds.gate.daemon import daemon, first_daemon
 from sluicegate.worlds.kernel.links import each_before
 from sluicegate.worlds.kernel.plan import first_router, lab_plan
 from sluicegate.worlds.kernel.refusals import _of_layout
-from sluicegate.worlds.real.layout import layout
+from sluicegate.worlds.real.layout import Layout, layout
 from sluicegate.worlds.real.plan import in_a_row
 from sluicegate.worlds.real.refusals import of_topology
-
-pytestmark = pytest.mark.slow
 
 needs_gate = pytest.mark.skipif(bool(missing(needs())), reason="no gate here")
 FIRST, SECOND, BACK = "r0 -> r1", "r1 -> r2", "r1 -> r0"
@@ -114,7 +115,79 @@ def test_a_home_of_two_directions_is_a_dumbbell():
     assert laid.scenario.links["right -> left"].rate.steps[0].rate_bps == 5e6
 
 
+@pytest.mark.parametrize(
+    ("by_z", "by_c"),
+    [
+        # as floats, 0.1 + 0.2 > 0.15 + 0.15
+        ((0.1, 0.2), (0.15, 0.15)),
+        # z is named first
+        ((0.1, 0.1), (0.1, 0.1)),
+    ],
+)
+def test_routes_are_those_of_the_network_world(by_z, by_c):
+    links = [
+        link("a", "z", delay_s=by_z[0]),
+        link("z", "b", 3e6, by_z[1], queue=True),
+        link("a", "c", delay_s=by_c[0]),
+        link("c", "b", delay_s=by_c[1]),
+    ]
+    given = scenario(udp("a", 1e6), topology={"kind": "graph", "links": links})
+    assert layout(given, given.disciplines[0]).names == {"servers": "z -> b"}
+
+
+def test_names_of_links_may_be_those_of_a_dumbbell():
+    given = scenario()
+    names = {"servers": "right -> left", "clients": "left -> right"}
+    laid = Layout(given, given.disciplines[0], names=names)
+    assert laid.told('links."left -> right", "right -> left"') == (
+        'links."right -> left", "left -> right"'
+    )
+
+
+def test_a_first_router_that_fails_says_so(monkeypatch, capsys):
+    """Its end alone would not be heard, and the run would never end."""
+
+    def fail(*_):
+        raise FileNotFoundError("servers")
+
+    class Allowed:
+        def __init__(self, *_, **__):
+            self.unshare = lambda _: 0
+
+    monkeypatch.setattr(row_bed, "_do", fail)
+    monkeypatch.setattr(row_bed.ctypes, "CDLL", Allowed)
+    bed, its = Pipe()
+    bed.send("job")
+    row_bed._route(its, None)
+    assert bed.recv() == row_bed.READY
+    assert str(bed.recv()) == "the first router: FileNotFoundError('servers')"
+    assert "Traceback" in capsys.readouterr().err
+
+
 THREE = graph(link("r2", "r3", 2e6, queue=True), link("r3", "d"))
+
+
+def one_way(*ends, **more):
+    return link(*ends, both_ways=False, **more)
+
+
+# acknowledgements to c do not wait
+AROUND_BACK = {
+    "kind": "graph",
+    "links": [
+        *[link("a", "r0"), link("r1", "b")],
+        *[one_way("r0", "r1", queue=True), one_way("r1", "r0", queue=True)],
+        *[one_way("c", "r0"), one_way("r1", "c")],
+    ],
+}
+TWO_BOTH_WAYS = {
+    "kind": "graph",
+    "links": [
+        *[link("a", "r0"), link("r2", "b")],
+        *[one_way("r0", "r1", queue=True), one_way("r1", "r2", queue=True)],
+        *[one_way("r2", "r1", queue=True), one_way("r1", "r0", queue=True)],
+    ],
+}
 
 
 @pytest.mark.parametrize(
@@ -134,6 +207,16 @@ THREE = graph(link("r2", "r3", 2e6, queue=True), link("r3", "d"))
         (
             scenario(links={BACK: {"rate": {"kind": "lte"}}}),
             'links."r1 -> r0".rate must be left out: in a testbed only links with a queue have',
+        ),
+        (
+            scenario(topology=AROUND_BACK),
+            "flows.1: they cross r0 -> r1 and no queue on their way back, which must be r0 -> r1, "
+            "or the last of these, and r1 -> r0",
+        ),
+        (
+            scenario(udp("a", 1e6), topology=TWO_BOTH_WAYS),
+            "topology: two queues in a row must be in one direction: r0 -> r1, r1 -> r2, and "
+            "r2 -> r1, r1 -> r0 back",
         ),
         (
             scenario({"kind": "tcp"}, topology={"kind": "star"}),
@@ -205,6 +288,7 @@ def check_each_queue_loses_what_is_too_much(record):
 TCP = {"kind": "tcp", "count": 2, "source": "a", "sink": "b", "tcp": {"ecn": True}}
 
 
+@pytest.mark.slow
 @needs_gate
 def test_the_gate_takes_the_rfcs_two_hops():
     plan = Plan.of(RFC7928, BRIEF, [Discipline(aqm="codel")], ["10.2"], 2, 1, "gate")
@@ -213,6 +297,7 @@ def test_the_gate_takes_the_rfcs_two_hops():
     assert all(isinstance(each, Fitted) for each in found), found
 
 
+@pytest.mark.slow
 @needs_gate
 def test_two_daemons_in_a_row():
     record = sg.compare(scenario(), world="gate").records[0]
@@ -230,6 +315,7 @@ def test_two_daemons_in_a_row():
     assert record.connections["delivered_ce"].max() > 10
 
 
+@pytest.mark.slow
 @needs_qdiscs
 def test_two_qdiscs_in_a_row_in_the_laboratory():
     given = scenario(udp("a", 6e6, ecn=True), udp("c", 1e6), links={FIRST: {"discipline": STEP}})

@@ -9,6 +9,7 @@ import os
 import pickle
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -94,6 +95,10 @@ def _route(bed: Connection, first: First) -> None:
         _do(job, first, bed)
     except SluiceError as error:
         bed.send(error)
+    except Exception as error:
+        # its end alone would not be heard: the clients' process has this pipe, too
+        traceback.print_exc()
+        bed.send(SluiceError(f"the first router: {error!r}"))
 
 
 def _do(job: HostJob, first: First, bed: Connection) -> None:

@@ -7,8 +7,10 @@ have a queue; all others only take their time.
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal, TypeAlias
 
 from sluicegate._engine import SimplexLink
@@ -55,13 +57,13 @@ class Layout:
 
     def told(self, why: str) -> str:
         """What is said of the links of its dumb-bell, with the names of the scenario."""
-        return why.replace(LINK, self.names.get("servers", LINK)).replace(
-            BACK, self.names.get("clients", BACK)
+        return _renamed(
+            why, {LINK: self.names.get("servers", LINK), BACK: self.names.get("clients", BACK)}
         )
 
     def told_of_first(self, why: str) -> str:
         """Likewise of the dumb-bell of the first link."""
-        return why.replace(LINK, self.names.get("second", LINK))
+        return _renamed(why, {LINK: self.names.get("second", LINK)})
 
 
 def layout(scenario: NetworkScenario, discipline: Discipline) -> Layout:
@@ -84,6 +86,8 @@ class _Row:
     def __init__(self, scenario: NetworkScenario, discipline: Discipline) -> None:
         self._scenario, self._discipline = scenario, discipline
         self._links = {link.name: link for link in scenario.topology.simplex_links}
+        ends = ((link.source, link.sink) for link in self._links.values())
+        self._nodes = list(dict.fromkeys(chain.from_iterable(ends)))
         self._queued = [link.name for link in scenario.queued_links]
         if problems := list(self._of_groups()) or list(self._of_links()):
             raise SluiceError("\n".join(problems))
@@ -112,6 +116,13 @@ class _Row:
         self._there = longest if len(longest) == 2 else ways[0][0]
         further = [each for both in ways for each in both if not {*each} <= {*self._there}]
         self._back = next(iter(further), ())
+        if len(self._back) > 1:
+            yield (
+                "topology: two queues in a row must be in one direction: "
+                f"{', '.join(self._there)}, and {', '.join(self._back)} back (the world network "
+                "has any number)"
+            )
+            return
         for number, (there, back) in enumerate(ways):
             if not there:
                 yield f"flows.{number}: they must cross a link with a queue"
@@ -125,7 +136,7 @@ class _Row:
 
     def _is_there(self, there: _Way, back: _Way) -> bool:
         """Whether who crosses these links is a client."""
-        return there in (self._there, self._there[-1:]) and back in ((), self._back)
+        return there in (self._there, self._there[-1:]) and back == self._back
 
     def _of_links(self) -> Iterator[str]:
         """Links that no testbed can have."""
@@ -141,19 +152,22 @@ class _Row:
                     )
 
     def _route(self, source: str, sink: str) -> list[SimplexLink]:
-        """The shortest one, as the engine takes it: least delay, then fewest links."""
+        """The shortest one, as the engine takes it (engine/network/src/topology.rs: routes_from).
+
+        Least delay, in whole ns, then fewest links, then the node that the links name first.
+        """
         leaving: dict[str, list[SimplexLink]] = {}
         for link in self._links.values():
             leaving.setdefault(link.source, []).append(link)
-        best, last = {source: (0.0, 0)}, dict[str, SimplexLink]()
-        near = [(0.0, 0, source)]
+        best, last = {source: (0, 0)}, dict[str, SimplexLink]()
+        near = [(0, 0, self._nodes.index(source))]
         while near:
-            delay_s, count, node = heapq.heappop(near)
-            for link in leaving.get(node, []):
-                length = (delay_s + link.delay_s, count + 1)
+            delay_ns, count, node = heapq.heappop(near)
+            for link in leaving.get(self._nodes[node], []):
+                length = (delay_ns + round(link.delay_s * 1e9), count + 1)
                 if link.sink not in best or length < best[link.sink]:
                     best[link.sink], last[link.sink] = length, link
-                    heapq.heappush(near, (*length, link.sink))
+                    heapq.heappush(near, (*length, self._nodes.index(link.sink)))
         found: list[SimplexLink] = []
         while sink != source and sink in last:
             found.append(last[sink])
@@ -235,6 +249,11 @@ class _Row:
         return LinkSettings(
             discipline=None if same else chosen, queue=own.queue, rate=rate, wire=own.wire
         )
+
+
+def _renamed(why: str, names: Mapping[str, str]) -> str:
+    """With other names of links, in one pass: a name may be that of another one."""
+    return re.sub("|".join(map(re.escape, names)), lambda found: names[found[0]], why)
 
 
 def _steady(rate_bps: float) -> Steps:
