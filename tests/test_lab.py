@@ -101,7 +101,13 @@ def test_what_an_image_cannot_have_is_told(wrong, told):
 def test_a_machine_that_hangs_is_stopped():
     linux = kernel.find()
     with pytest.raises(SluiceError, match="nothing came back within 1 s of processor time"):
-        machine.run(linux, image.build(linux, "true"), patience_s=1)
+        machine.run(linux, image.build(linux, "sleep 1e6"), patience_s=1)
+
+
+def test_a_machine_that_takes_no_processor_time_is_stopped_too():
+    with subprocess.Popen(["sleep", "1000"]) as emulator:
+        assert machine._wait(emulator, 0.05, None) == "1 s"
+        emulator.kill()
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import os
 import subprocess
 import tempfile
 import threading
+import time
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ MEMORY_MB = 768
 # the emulator's processor time, as a busy machine is no reason to stop; a machine that waits takes
 # some, too, since its time jumps
 _PATIENCE_S = 600.0
+# one that takes none at all is stopped after so much more real time
+_REAL_S_PER_PROCESSOR_S = 20
 _CONSOLE_LINES = 20
 _BETWEEN_LOOKS_S = 0.2
 # a plain processor is emulated faster: "max" copies each byte as an instruction (ERMS), and must
@@ -78,7 +81,8 @@ def run(
         image: What `image.build` made.
         seed: Of everything that is random in there: 0 to 2^32 - 1.
         memory_mb: How much memory the machine has; another amount is another machine.
-        patience_s: Processor time of the emulator after which the machine is stopped.
+        patience_s: Processor time of the emulator after which the machine is stopped, or a 20th of
+            the real time.
         ended: Stops the machine as soon as it is set.
 
     Raises:
@@ -105,12 +109,12 @@ def run(
                 start_new_session=True,
             )
         try:
-            in_time = _wait(emulator, patience_s, ended)
+            over = _wait(emulator, patience_s, ended)
         finally:
             emulator.kill()
             emulator.wait()
-        if not in_time:
-            raise _lost(f"nothing came back within {patience_s:g} s of processor time", console)
+        if over:
+            raise _lost(f"nothing came back within {over}", console)
         if emulator.returncode:
             raise SluiceError(f"{EMULATOR}: {_words(folder / 'said').strip()}")
         try:
@@ -128,17 +132,21 @@ def run(
 
 def _wait(
     emulator: subprocess.Popen[bytes], patience_s: float, ended: threading.Event | None
-) -> bool:
-    """Whether the emulator ended in time."""
+) -> str:
+    """Wait for the emulator; give the time within which it did not end, empty if it did."""
+    most_s = _REAL_S_PER_PROCESSOR_S * patience_s
+    end_s = time.monotonic() + most_s
     while _busy_s(emulator.pid) < patience_s:
+        if time.monotonic() > end_s:
+            return f"{most_s:g} s"
         if ended is not None and ended.is_set():
             raise InterruptError("the laboratory was interrupted")
         try:
             emulator.wait(_BETWEEN_LOOKS_S)
         except subprocess.TimeoutExpired:
             continue
-        return True
-    return False
+        return ""
+    return f"{patience_s:g} s of processor time"
 
 
 def _busy_s(pid: int) -> float:
