@@ -20,6 +20,7 @@ from sluicegate.testbed.check import missing, needs
 from sluicegate.testbed.row import RowJob
 from sluicegate.worlds import Kernel, Twin
 from sluicegate.worlds.gate.daemon import daemon, first_daemon
+from sluicegate.worlds.gate.refusals import refuse
 from sluicegate.worlds.kernel.links import each_before
 from sluicegate.worlds.kernel.plan import first_router, lab_plan
 from sluicegate.worlds.kernel.refusals import _of_layout
@@ -243,6 +244,32 @@ def test_links_of_a_row_are_told_by_their_own_names():
     told = list(Twin()._against_each(given, given.disciplines[0]))
     assert told
     assert all(each.startswith('links."r0 -> r1".discipline: ') for each in told)
+
+
+def test_the_gate_tells_of_a_row_what_it_cannot_have():
+    wire = {"ecn": "bleach"}
+    given = scenario(links={FIRST: {"wire": wire}})
+    with pytest.raises(SluiceError) as refused:
+        refuse(given, given.disciplines[0], None, False)
+    assert str(refused.value).startswith('links."r0 -> r1".wire.ecn = bleach must be left out')
+    # where there are no sides, nothing is said of them
+    given = scenario({"kind": "tcp"}, topology={"kind": "star"})
+    with pytest.raises(SluiceError) as refused:
+        refuse(given, given.disciplines[0], None, False)
+    assert str(refused.value).splitlines() == list(of_topology(given, "the gate"))
+
+
+def test_a_slow_way_back_is_no_change_of_a_rate():
+    # of 0.3 Mbit, a packet at a change would be 3 %
+    slow = [link("a", "r0", 0.1e6), link("r2", "b")]
+    row = [link("r0", "r1", 4e6, queue=True), link("r1", "r2", 3e6, queue=True)]
+    given = scenario(topology={"kind": "graph", "links": [*slow, link("c", "r1"), *row]})
+    laid = layout(given, given.disciplines[0])
+    assert list(_of_layout(laid, "the laboratory", False)) == []
+    # clients differ in delay: each has a way back of its own, as slow
+    made = daemon(laid.scenario, laid.discipline, 0, False)
+    assert len({*made.reverse_delays_s}) == 2
+    assert made.rate_bps == 0.1e6
 
 
 def test_each_router_has_its_own_qdisc_and_one_router_none_before_it():

@@ -11,6 +11,7 @@ from sluicegate.testbed.job import RouterJob
 from sluicegate.testbed.row import First
 from sluicegate.worlds.real.alone import alone
 from sluicegate.worlds.real.layout import Layout
+from sluicegate.worlds.real.varying import BACK, rates
 
 # the daemon follows a rate from its own start on: so long before the flows begin
 _HEAD_S = 5.0
@@ -33,12 +34,14 @@ def daemon(
         each + topology.delay_s + topology.server_delay_s for each in topology.client_delays_s
     ]
     delay_s = min(ways_s)
+    back = rates(scenario, BACK)
     # flows begin where a line of the daemon is due
     head_s = scenario.sample_s * math.ceil(1 + _HEAD_S / scenario.sample_s)
     return RouterJob(
         program=found,
         scenario=alone(scenario, discipline),
-        rate_bps=topology.rate_bps,
+        # for ways back of their own; the last rate, as it varies only on one way back of all
+        rate_bps=topology.rate_bps if back is None else float(back.rates_bps[-1]),
         delay_s=delay_s,
         reverse_delays_s=[2 * way_s - delay_s for way_s in ways_s],
         seed=scenario.seed + replication,

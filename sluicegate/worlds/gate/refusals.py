@@ -8,7 +8,7 @@ from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
 from sluicegate.testbed.check import congestion_controls, missing, needs
 from sluicegate.worlds.real.layout import layout
-from sluicegate.worlds.real.refusals import of_discipline, of_flows, of_topology
+from sluicegate.worlds.real.refusals import of_discipline, of_flows, of_topology, of_wires
 from sluicegate.worlds.real.varying import BACK, LINK
 
 
@@ -24,15 +24,14 @@ def refuse(
         SluiceError: A line for each reason, with the path of the field.
     """
     problems = list(of_topology(scenario, "the gate"))
-    laid = None if problems else layout(scenario, discipline)
-    flows = of_flows(
-        laid.scenario if laid else scenario, congestion_control, congestion_controls(), ipv6
-    )
-    problems += [
-        *_of_links(scenario),
-        *of_discipline(discipline),
-        *(map(laid.told, flows) if laid else flows),
-    ]
+    if problems and not isinstance(scenario.topology, Dumbbell):
+        # without sides there is nothing to say about flows
+        raise SluiceError("\n".join(problems))
+    laid = layout(scenario, discipline)
+    flows = of_flows(laid.scenario, congestion_control, congestion_controls(), ipv6)
+    problems += [*_of_links(scenario), *of_discipline(discipline), *map(laid.told, flows)]
+    if laid.first is not None:
+        problems += map(laid.told_of_first, of_wires(laid.first[0]))
     if not problems and (lacking := missing(needs(ipv6))):
         problems = [f"the gate lacks {line}" for line in lacking.splitlines()]
     if problems:

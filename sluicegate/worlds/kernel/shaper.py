@@ -79,13 +79,13 @@ def lent(scenario: NetworkScenario, link: Side) -> str:
     """Why `tbf` cannot follow a rate that changes too often; empty if it can.
 
     At each change it has its whole burst again (net/sched/sch_tbf.c: tbf_change), so that a packet
-    leaves at once.
+    leaves at once. As the run begins it has that in any case.
     """
     found = rates(scenario, LINKS[link])
     if found is None:
         return ""
     duration_ns = round(scenario.duration_s * 1e9)
-    count = int((found.from_ns < duration_ns).sum())
+    count = int(((found.from_ns > 0) & (found.from_ns < duration_ns)).sum())
     bits = found.carried(duration_ns)
     sizes = [flows.packet_bytes for flows in scenario.flows if flows.packet_bytes is not None]
     share = _BITS * max(sizes, default=_USUAL_BYTES) * count / max(bits, 1.0)

@@ -104,17 +104,22 @@ def of_flows(
                 )
         for problem in _of_group(flows, congestion_control, known, ipv6, rewrites):
             yield f"flows.{number}{problem}"
+    yield from of_wires(scenario)
+    if len(of_hosts(scenario, congestion_control)) > 1:
+        yield (
+            "flows: tcp.ecn must be the same for all, and whether it is accurate: it is a setting "
+            "of the whole host (DCTCP without accurate feedback asks by itself)"
+        )
+
+
+def of_wires(scenario: NetworkScenario) -> Iterator[str]:
+    """What no wire of a dumb-bell can do."""
     for name, own in scenario.links.items():
         if own.wire is not None and own.wire.ecn is not None:
             yield (
                 f'links."{name}".wire.ecn = {own.wire.ecn} must be left out: only the network '
                 "world rewrites headers on a wire"
             )
-    if len(of_hosts(scenario, congestion_control)) > 1:
-        yield (
-            "flows: tcp.ecn must be the same for all, and whether it is accurate: it is a setting "
-            "of the whole host (DCTCP without accurate feedback asks by itself)"
-        )
 
 
 def of_hosts(scenario: NetworkScenario, congestion_control: str | None) -> set[int]:
