@@ -9,12 +9,14 @@
  *
  *   - packets that are not marked let the window W grow, after a mark, too: by a/W for each, where
  *     a = (srtt / 25 ms)^2 for shorter round trips from four rounds after slow start on, else 1;
- *   - alpha is the share of marked packets, an EWMA over rounds of weight 1/16, no more often than
- *     each 25 ms where round trips count as 25 ms;
- *   - the first mark of all halves W. Later ones take alpha / 2 of it, once a round, and likewise no
- *     more often than each 25 ms. A loss halves it;
+ *   - alpha is the share of marked packets, an EWMA over rounds of weight 1/16, which last 25 ms at
+ *     least where round trips count as 25 ms;
+ *   - the first mark of all halves W. Later ones take alpha / 2 of it as the state CWR begins, which
+ *     lasts a round, if the last reduction was 25 ms ago where round trips count as 25 ms. A loss
+ *     halves it;
  *   - the kernel's window moves by at most one packet with each ACK towards W;
- *   - packets are paced at W / srtt, in early slow start at twice that.
+ *   - packets are paced at the whole packets of W in srtt, or those in flight if they are more, in
+ *     early slow start at twice that.
  *
  * What mainline's TCP does not let it do: send ECT(1) (a filter at the sender's egress rewrites
  * ECT(0)), limit bursts from above, and send segments smaller than the MSS, so it is not Prague for
@@ -97,8 +99,8 @@ struct prague {
 	u32 cwnd_before;	/* the last reduction, for an undo */
 	u32 delivered, delivered_ce;	/* counts of the socket when alpha was last estimated */
 	u32 seen_ce;		/* the count of marks at the last ACK */
-	u32 round_end;		/* an ACK beyond it ends the round */
-	u32 rounds;		/* since slow start */
+	u32 round_end;		/* an ACK of all before it ends the round */
+	u32 rounds;		/* outside of slow start */
 	u32 state;		/* enum tcp_ca_state */
 	u32 is_marked;		/* whether there was a mark ever */
 };
@@ -122,7 +124,8 @@ static INLINE u32 round_trip_us(const struct tcp_sock *tp)
 
 static INLINE u32 is_independent(const struct tcp_sock *tp, const struct prague *ca)
 {
-	return ca->rounds >= ROUNDS_BEFORE && round_trip_us(tp) < TARGET_US;
+	return ca->rounds >= ROUNDS_BEFORE && tp->snd_cwnd >= tp->snd_ssthresh &&
+	       round_trip_us(tp) < TARGET_US;
 }
 
 /* True if a round trip that counts as 25 ms is not over since then. */
@@ -165,23 +168,22 @@ static INLINE void grow(const struct tcp_sock *tp, struct prague *ca, u32 unmark
 	ca->window = window + increase;
 }
 
-/* Updates alpha at the end of a round. */
+/* Updates alpha at the end of a round, which lasts a virtual round trip at least. */
 static INLINE void estimate(const struct tcp_sock *tp, struct prague *ca)
 {
 	u32 delivered = tp->delivered - ca->delivered, marked = tp->delivered_ce - ca->delivered_ce;
 	s64 share;
 
-	if ((s32)(tp->snd_una - ca->round_end) <= 0)
+	if ((s32)(tp->snd_una - ca->round_end) < 0 || waits(tp, ca, ca->estimated_us))
 		return;
 	ca->round_end = tp->snd_nxt;
-	ca->rounds = tp->snd_cwnd >= tp->snd_ssthresh ? ca->rounds + 1 : 0;
-	if (waits(tp, ca, ca->estimated_us))
-		return;
+	if (tp->snd_cwnd >= tp->snd_ssthresh)
+		ca->rounds++;
 	if (ca->is_marked && delivered) {
 		share = marked >= delivered ? ALPHA_ONE : (s64)marked * ALPHA_ONE / delivered;
 		ca->alpha += (s32)((share - (s64)ca->alpha) >> GAIN_LOG2);
+		ca->estimated_us = tp->tcp_mstamp;
 	}
-	ca->estimated_us = tp->tcp_mstamp;
 	ca->delivered = tp->delivered;
 	ca->delivered_ce = tp->delivered_ce;
 }
@@ -189,14 +191,14 @@ static INLINE void estimate(const struct tcp_sock *tp, struct prague *ca)
 static INLINE void pace(struct tcp_sock *tp, const struct prague *ca)
 {
 	struct sock *sk = &tp->inet_conn.icsk_inet.sk;
-	u64 window = ca->window, flight = in_flight(tp) * ONE, rate;
+	u64 window = ca->window / ONE, rate;
 	u32 packet_bytes = tp->mss_cache + tp->tcp_header_len + IPV4_BYTES;
 
 	if (!tp->srtt_us)
 		return;
-	if (window < flight)
-		window = flight;
-	rate = (packet_bytes * window / ONE) * 8000000 / tp->srtt_us;
+	if (window < in_flight(tp))
+		window = in_flight(tp);
+	rate = packet_bytes * window * 8000000 / tp->srtt_us;
 	if (tp->snd_cwnd < tp->snd_ssthresh / 2)
 		rate *= 2;
 	sk->sk_pacing_rate = rate < sk->sk_max_pacing_rate ? rate : sk->sk_max_pacing_rate;

@@ -6,7 +6,9 @@
 //! It differs from DCTCP in this: the estimate starts at 0, and the first mark halves the window;
 //! packets that are not marked let the window grow, after a mark, too; and flows with round trips
 //! below 25 ms grow as if theirs were 25 ms. Not here: the mode for windows below four packets, in
-//! which Linux sends smaller packets.
+//! which Linux sends smaller packets. Nor two effects of the order of its statements: an ACK that also
+//! acknowledges packets without a mark undoes the halving by the first mark in slow start, and after a
+//! time-out the window grows back by a packet for each ACK, not for each packet.
 
 use super::classic_queue::ClassicQueue;
 use super::{Control, Delivery, Event, Sample, Window};
@@ -53,17 +55,21 @@ struct State<const TARGET_MS: u64, const MISSING_BITS: i32> {
     /// Packets delivered in this round, and marked ones.
     delivered: u32,
     marked: u32,
-    /// An ACK beyond this packet ends the round.
+    /// An ACK of all packets before this one ends the round.
     round_end: u32,
     /// When the estimate changed last.
     estimated_ns: u64,
-    /// Rounds since slow start.
+    /// Rounds outside of slow start.
     rounds: u32,
-    /// Marks count again with an ACK beyond this packet, and when the window was reduced last.
-    reduced_to: u32,
+    /// An ACK beyond this packet ends the state CWR, which marks begin.
+    cwr_end: u32,
+    /// When marks reduced the window last.
     reduced_ns: u64,
     /// Round-trip time, ns.
     srtt_ns: u64,
+    /// Packets in flight at the last ACK, and packets per second that the window makes with them.
+    in_flight: u32,
+    rate: f64,
     /// Whether marks seem to come from a classic queue
     /// ([`Config::classic_fallback`](crate::Config)).
     classic: ClassicQueue,
@@ -87,7 +93,7 @@ impl<const TARGET_MS: u64, const MISSING_BITS: i32> Control
         if state.window == 0.0 {
             state.window = window.cwnd;
         }
-        state.srtt_ns = ack.srtt_ns;
+        (state.srtt_ns, state.in_flight) = (ack.srtt_ns, flight.now);
         if config.classic_fallback {
             state.classic.sample(ack.rtt_ns);
         }
@@ -100,6 +106,9 @@ impl<const TARGET_MS: u64, const MISSING_BITS: i32> Control
         let target = state.window.ceil();
         window.cwnd += (target - window.cwnd).clamp(-1.0, 1.0);
         window.cwnd = window.cwnd.max(LEAST_WINDOW);
+        if ack.srtt_ns > 0 {
+            state.rate = state.rate(window, ack.srtt_ns);
+        }
     }
 
     fn on_event(&mut self, window: &mut Window, config: &Config, event: Event) {
@@ -144,18 +153,14 @@ impl<const TARGET_MS: u64, const MISSING_BITS: i32> Control
         &self,
         window: &Window,
         _config: &Config,
-        outstanding: u32,
+        _outstanding: u32,
         srtt_ns: u64,
     ) -> Option<f64> {
-        (srtt_ns > 0).then(|| self.0.rate(window, outstanding, srtt_ns))
+        (srtt_ns > 0).then(|| self.0.rate(window, srtt_ns) * PACKET_OVER_PAYLOAD)
     }
 
     fn burst(&self) -> u32 {
-        if self.0.srtt_ns == 0 {
-            return 1;
-        }
-        let rate = self.0.window * 1e9 / self.0.srtt_ns as f64;
-        ((rate / BURSTS_PER_SECOND) as u32).max(1)
+        ((self.0.rate / BURSTS_PER_SECOND) as u32).max(1)
     }
 
     fn marked_share(&self) -> Option<f64> {
@@ -166,38 +171,45 @@ impl<const TARGET_MS: u64, const MISSING_BITS: i32> Control
 impl<const TARGET_MS: u64, const MISSING_BITS: i32> State<TARGET_MS, MISSING_BITS> {
     const TARGET_NS: u64 = TARGET_MS * MS;
 
-    fn rate(&self, window: &Window, outstanding: u32, srtt_ns: u64) -> f64 {
+    /// Returns packets per second: whole ones of the window, or those in flight if they are more
+    /// (`prague_update_pacing_rate`).
+    fn rate(&self, window: &Window, srtt_ns: u64) -> f64 {
         let windows = if window.cwnd < window.ssthresh / 2.0 {
             2.0
         } else {
             1.0
         };
-        let packets = self.window.max(f64::from(outstanding));
-        windows * packets * PACKET_OVER_PAYLOAD * 1e9 / srtt_ns as f64
+        let packets = self.window.floor().max(f64::from(self.in_flight));
+        windows * packets * 1e9 / srtt_ns as f64
     }
 
-    /// Marks reduce the window at most once a round. The first one of all halves it, because the
-    /// estimate is not known.
+    /// Marks begin the state CWR, which lasts a round and reduces the window at its begin, but not within
+    /// a virtual round trip of the last reduction: then its round goes by without one (`prague_enter_cwr`).
+    /// The first mark of all halves the window, because the estimate is not known.
     fn answer_marks(&mut self, window: &mut Window, ack: &Sample) {
         if ack.ce == 0 {
             return;
         }
-        let Some(alpha) = self.alpha else {
-            self.alpha = Some(0.0);
-            self.reduce(window, DECREASE);
-            self.note_reduction(ack);
-            return;
-        };
-        if ack.next > self.reduced_to && !self.waits(ack.now_ns, self.reduced_ns) {
-            // 0 without a fallback
-            let share = alpha.max(self.classic.least_share());
-            self.reduce(window, 1.0 - share / 2.0);
-            self.note_reduction(ack);
+        let recovers = matches!(ack.phase, Phase::Recovery | Phase::TimedOut);
+        let begins = ack.next > self.cwr_end && !recovers;
+        if begins {
+            self.cwr_end = ack.sent;
         }
-    }
-
-    fn note_reduction(&mut self, ack: &Sample) {
-        (self.reduced_to, self.reduced_ns) = (ack.sent, ack.now_ns);
+        match self.alpha {
+            None => {
+                self.alpha = Some(0.0);
+                self.reduce(window, DECREASE);
+            }
+            Some(alpha) if begins && !self.waits(window, ack.now_ns, self.reduced_ns) => {
+                // 0 without a fallback
+                let share = alpha.max(self.classic.least_share());
+                self.reduce(window, 1.0 - share / 2.0);
+            }
+            Some(_) => return,
+        }
+        if begins {
+            self.reduced_ns = ack.now_ns;
+        }
     }
 
     fn reduce(&mut self, window: &mut Window, share: f64) {
@@ -213,43 +225,40 @@ impl<const TARGET_MS: u64, const MISSING_BITS: i32> State<TARGET_MS, MISSING_BIT
             unmarked -= grown - self.window;
             self.window = grown;
         }
-        self.window += unmarked * self.increase() / self.window;
+        self.window += unmarked * self.increase(window) / self.window;
     }
 
     /// Returns the growth of the window in a round trip, packets: less where it is short, so that
     /// the rate grows as it would with the target.
-    fn increase(&self) -> f64 {
-        if !self.is_independent() {
+    fn increase(&self, window: &Window) -> f64 {
+        if !self.is_independent(window) {
             return 1.0;
         }
         let share = self.srtt_ns as f64 / Self::TARGET_NS as f64;
         share * share
     }
 
-    fn is_independent(&self) -> bool {
-        self.rounds >= ROUNDS_BEFORE && self.srtt_ns < Self::TARGET_NS
+    fn is_independent(&self, window: &Window) -> bool {
+        window.cwnd >= window.ssthresh
+            && self.rounds >= ROUNDS_BEFORE
+            && self.srtt_ns < Self::TARGET_NS
     }
 
     /// True if a virtual round trip since this time is not over.
-    fn waits(&self, now_ns: u64, since_ns: u64) -> bool {
-        self.is_independent() && now_ns - since_ns < Self::TARGET_NS
+    fn waits(&self, window: &Window, now_ns: u64, since_ns: u64) -> bool {
+        self.is_independent(window) && now_ns - since_ns < Self::TARGET_NS
     }
 
-    /// Updates the estimate at the end of a round.
+    /// Updates the estimate at the end of a round, which lasts a virtual round trip at least.
     fn estimate(&mut self, window: &Window, ack: &Sample) {
         self.delivered += ack.delivered;
         self.marked += ack.ce;
-        if ack.next <= self.round_end {
+        if ack.next < self.round_end || self.waits(window, ack.now_ns, self.estimated_ns) {
             return;
         }
         self.round_end = ack.sent;
         if window.cwnd >= window.ssthresh {
             self.rounds = self.rounds.saturating_add(1);
-        } else {
-            self.rounds = 0;
-        }
-        if self.waits(ack.now_ns, self.estimated_ns) {
-            return;
         }
         if let Some(alpha) = &mut self.alpha
             && self.delivered > 0
@@ -257,116 +266,12 @@ impl<const TARGET_MS: u64, const MISSING_BITS: i32> State<TARGET_MS, MISSING_BIT
             let share = f64::from(self.marked) / f64::from(self.delivered);
             *alpha += GAIN * (share.min(1.0) - *alpha);
             self.classic.end_round(ack.min_rtt_ns, MISSING_BITS);
+            self.estimated_ns = ack.now_ns;
         }
-        self.estimated_ns = ack.now_ns;
         (self.delivered, self.marked) = (0, 0);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::WithTarget;
-    use crate::config::{MS, SECOND};
-    use crate::congestion::path::Path;
-    use crate::congestion::window::Congestion;
-    use crate::congestion::{AnyControl, CongestionControl};
-    use crate::sender::GREEDY;
-
-    fn path(rtt_ms: u64, mark_every: u32) -> Path {
-        path_of(CongestionControl::Prague, rtt_ms, mark_every)
-    }
-
-    fn path_of(control: CongestionControl, rtt_ms: u64, mark_every: u32) -> Path {
-        let mut path = Path::new(control, GREEDY, &[], |_| {});
-        path.service_ns = MS / 100;
-        path.delay_ns = rtt_ms * MS - path.service_ns;
-        path.mark_every = Some(mark_every);
-        path
-    }
-
-    fn window(congestion: &Congestion) -> f64 {
-        match &congestion.control {
-            AnyControl::Prague(WithTarget(state)) => state.window,
-            AnyControl::Prague2020(WithTarget(state)) => state.window,
-            _ => panic!("another control"),
-        }
-    }
-
-    /// Mean window from `from_s` to `to_s`, packets.
-    fn mean_window(path: &mut Path, from_s: u64, to_s: u64) -> f64 {
-        path.run(from_s * SECOND);
-        let (mut sum, mut last_ns, mut present) = (0.0, path.now_ns, 0.0);
-        path.watch(to_s * SECOND, |path| {
-            sum += present * (path.now_ns - last_ns) as f64;
-            (present, last_ns) = (window(&path.sender.congestion), path.now_ns);
-        });
-        sum / ((to_s - from_s) * SECOND) as f64
-    }
-
-    #[test]
-    fn the_window_balances_growth_with_half_the_marked_share() {
-        // By chance every packet is marked with probability p. The window is reduced by W p / 2 with
-        // the first mark that comes a round trip, W packets, after the last reduction: W + 1/p
-        // packets later. In this time it grows by 1 - p for each W. So x = W p solves
-        // x^2 / 2 = (1 - p)(x + 1).
-        for every in [10, 20, 50] {
-            let p = 1.0 / f64::from(every);
-            let rest = 1.0 - p;
-            let expected = (rest + (rest * rest + 2.0 * rest).sqrt()) / p;
-            let mean = mean_window(&mut path(100, every), 60, 400);
-            assert!(
-                (mean / expected - 1.0).abs() < 0.08,
-                "{every}: {mean} {expected}"
-            );
-        }
-    }
-
-    #[test]
-    fn below_25_ms_the_rate_does_not_depend_on_the_round_trip() {
-        let rate = |rtt_ms: u64| mean_window(&mut path(rtt_ms, 40), 40, 100) / rtt_ms as f64;
-        let at_target = rate(25);
-        for rtt_ms in [10, 15] {
-            let ratio = rate(rtt_ms) / at_target;
-            assert!((ratio - 1.0).abs() < 0.15, "{rtt_ms} ms: {ratio}");
-        }
-        // above it does
-        assert!((rate(100) / at_target - 0.25).abs() < 0.04);
-    }
-
-    #[test]
-    fn that_of_2020_has_the_same_window_at_all_round_trips() {
-        let window = |rtt_ms| {
-            let mut path = path_of(CongestionControl::Prague2020, rtt_ms, 40);
-            mean_window(&mut path, 40, 100)
-        };
-        let at_100 = window(100);
-        for rtt_ms in [10, 25] {
-            let ratio = window(rtt_ms) / at_100;
-            assert!((ratio - 1.0).abs() < 0.05, "{rtt_ms} ms: {ratio}");
-        }
-    }
-
-    #[test]
-    fn the_first_mark_halves_the_window_and_ends_slow_start() {
-        let mut path = path(100, u32::MAX);
-        path.run(450 * MS);
-        path.mark_every = Some(1);
-        let mut before = 0.0;
-        path.watch(600 * MS, |path| {
-            if path.sender.ssthresh().is_infinite() {
-                before = window(&path.sender.congestion);
-            }
-        });
-        let after = path.sender.ssthresh();
-        assert!(before > 100.0);
-        assert!((after / before - 0.5).abs() < 0.01, "{before} {after}");
-    }
-
-    #[test]
-    fn it_asks_for_what_it_needs() {
-        use crate::Config;
-        let config = Config::rfc(crate::Variant::Rack).with(CongestionControl::Prague);
-        assert!(config.ecn && config.accurate_ecn && config.pacing);
-        config.check().unwrap();
-    }
-}
+#[path = "prague_tests.rs"]
+mod tests;
