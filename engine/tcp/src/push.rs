@@ -12,10 +12,13 @@
 //! In a long write a packet carries PSH, too, when half of the receiver's window was written since the
 //! last one (`forced_push`).
 //!
-//! In Linux a full memory also holds packets back that the window allows. Here it does not.
+//! In Linux a full memory also holds packets back that the window allows. Here it does not. What else
+//! is not as there: an application of limited rate writes as soon as there is room, where one that
+//! waits for memory would wait for a third of it; the first ten packets of a connection that paces are
+//! no bursts; and the receiver's window ends none.
 //!
 //! Sizes are in bytes, for packets of 1500 bytes, whatever the size is that the network world gives
-//! them. Retransmissions keep the flag (`tcp_fragment`).
+//! them. Retransmissions keep the flag (`tcp_fragment`), but for the last packets of bursts.
 
 use std::collections::VecDeque;
 
