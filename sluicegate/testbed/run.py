@@ -11,7 +11,7 @@ from functools import cache
 
 from sluicegate.errors import SluiceError
 from sluicegate.programs import environment
-from sluicegate.testbed.job import Job
+from sluicegate.testbed.job import Job, QdiscJob
 from sluicegate.testbed.outcome import Outcome
 from sluicegate.testbed.row import RowJob
 
@@ -52,10 +52,13 @@ def run(job: Job, watch: Callable[[float], None] = lambda seconds: None) -> Outc
         SluiceError: If it cannot be done, with the reason.
     """
     bed_of = "row_bed" if isinstance(job, RowJob) else "bed"
+    # qdiscs that mark have `ip netns`, which takes processes' numbers as /proc has them; others do
+    # without, as a container may refuse a further /proc
+    proc = ["--mount-proc"] if isinstance(job.router, QdiscJob) else []
     # all errors of the processes in the bed; a file without a name
     with tempfile.TemporaryFile() as said:
         bed = subprocess.Popen(
-            [*entrance(), sys.executable, "-m", f"sluicegate.testbed.{bed_of}"],
+            [*entrance(), *proc, sys.executable, "-m", f"sluicegate.testbed.{bed_of}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=said,
