@@ -465,7 +465,7 @@ with open("/out/outcome", "wb") as file:
 def test_what_runs_on_the_machine_itself_runs_on_that_of_the_laboratory():
     """The way of --here, on a kernel that has what it takes; nothing is left behind.
 
-    Marks are made at the hosts' ends of the links: they are found by the names of their namespaces.
+    What sets marks is at the hosts' ends of the links, found by the names of their namespaces.
     """
     found = scenario(duration_s=1.0, queue={"limit": 60, "ecn": True})
     layer = own(found, found.disciplines[0], kind="sluice42")(1)
