@@ -20,7 +20,7 @@ use crate::{
     turning::Turns,
 };
 
-/// State of a link, in two cache lines.
+/// State of a link, in whole cache lines.
 #[repr(align(64))]
 struct LinkState {
     transmitter: Transmitter,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from sluicegate import store
-from sluicegate.scenario import Discipline, NetworkScenario
+from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
 from sluicegate.worlds.gate.measure import measure
 from sluicegate.worlds.gate.record import GateRecord
 from sluicegate.worlds.gate.refusals import refuse
@@ -83,7 +83,8 @@ class Gate(RealNetwork[GateRecord]):
             "size, ECN, starts, stops and sizes. The links to the router have no rate.",
         ]
         laid = layout(scenario, scenario.disciplines[0])
-        if len(set(laid.scenario.topology.client_delays_s)) > 1:  # type: ignore[union-attr]
+        assert isinstance(laid.scenario.topology, Dumbbell)
+        if len(set(laid.scenario.topology.client_delays_s)) > 1:
             notes.append("Each delay has a separate way back, with the bottleneck's rate.")
         if self.ipv6:
             notes.append("All packets of the gate are of IPv6.")

@@ -193,7 +193,8 @@ class _Row:
             names["second"] = before[0]
             first = self._behind(before[0]), self._before(before[0])
         links = dict(scenario.links)
-        if back := self._with_back(scenario.topology.rate_bps):  # type: ignore[union-attr]
+        assert isinstance(scenario.topology, Dumbbell)
+        if back := self._with_back(scenario.topology.rate_bps):
             links[BACK] = back
         if self._back:
             names["clients"] = self._back[0]
