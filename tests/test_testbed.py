@@ -174,6 +174,15 @@ def wait_for(condition):
     assert condition()
 
 
+def as_owner(process):
+    """Return what lets nsenter enter the other namespaces of an ordinary user's process."""
+    try:
+        users = {os.readlink(f"/proc/{each}/ns/user") for each in (process, "self")}
+    except OSError:
+        return []
+    return ["-U", "--preserve-credentials"] if len(users) == 2 else []
+
+
 @needs_namespaces
 def test_hosts_keep_the_hash_of_a_flow_after_a_time_out(monkeypatch):
     if not Path("/proc/sys/net/core/txrehash").exists():
@@ -184,7 +193,8 @@ def test_hosts_keep_the_hash_of_a_flow_after_a_time_out(monkeypatch):
 
     def look(_):
         for process in processes_with(mark.encode()) - {os.getpid()}:
-            words = ["nsenter", "-t", str(process), "-n", "cat", "/proc/sys/net/core/txrehash"]
+            words = ["nsenter", "-t", str(process), *as_owner(process), "-n"]
+            words += ["cat", "/proc/sys/net/core/txrehash"]
             done = subprocess.run(words, capture_output=True, text=True, check=False)
             if done.stdout and networks([process]) - networks([os.getpid()]):
                 found[min(networks([process]))] = done.stdout.strip()
