@@ -28,9 +28,14 @@
  * 1/16. The time-shifted FIFO sends the packet that waited longest, where those of L count as if they
  * had waited `shift` longer.
  *
- * Linux's choices to drop at the enqueue, to let the step begin at a length of L (min_qlen_step), to
- * count it in packets, to limit memory, and to classify by filters are left out. Its random
- * comparison is `<=`, here `<`: it drops one packet of 2^32 at p = 0.
+ * The step spares a packet that found fewer than `min_qlen_step` waiting in L. Linux has had that
+ * parameter, with 0, since 6.17; the versions of the L4S team that earlier measurements used spare a
+ * packet that found none or one: 2. Which ones it spares is kept by their places in L, so that
+ * `victim = "front"` or "random" may shift it to others until L is empty.
+ *
+ * Linux's choices to drop at the enqueue, to count the step in packets, to limit memory, and to
+ * classify by filters are left out. Its random comparison is `<=`, here `<`: it drops one packet of
+ * 2^32 at p = 0.
  */
 #ifndef SLUICEGATE_DUALPI2_H
 #define SLUICEGATE_DUALPI2_H
@@ -58,6 +63,9 @@ enum dualpi2_number { DUALPI2_C, DUALPI2_L, DUALPI2_LANES };
 	  "k: marking probability of L over the base probability", "RFC 9332, sec. 2.1")  \
 	P(step, SECONDS, 0.001, 0, 10, "like=linux",                                      \
 	  "delay beyond which packets of L are marked", "Linux: step_thresh")             \
+	P(min_qlen_step, COUNT, 0, 0, 64, "like=linux",                                   \
+	  "packets in L that a packet must find for the step to mark it",                 \
+	  "Linux: min_qlen_step")                                                         \
 	P(overload, CHOICE(drop|overflow), DUALPI2_DROP, 0, 1, "like=linux",              \
 	  "whether overload makes both lanes drop, or fills the buffer",                  \
 	  "Linux: drop_overload, overflow")                                               \
@@ -82,6 +90,7 @@ struct dualpi2_config {
 	s64 most_c;			/* rfc: p^2 from which C drops all that it picks, Q31.32 */
 	u64 t_update_ns, step_ns, min_th_ns, range_ns, shift_ns;
 	s64 credit;			/* of C where nothing waits */
+	u32 min_qlen_step;
 	enum dualpi2_like like;
 	enum dualpi2_overload overload;
 	enum dualpi2_order order;
@@ -91,6 +100,7 @@ struct dualpi2_state {
 	struct pi_squared base;
 	s64 credit;	/* of C, above what it starts with, bytes in Q31.32 */
 	s64 sums[DUALPI2_LANES];	/* rfc: recur()'s counts, Q31.32 */
+	u64 spared;	/* linux: bit n is 1 if the step spares the packet with n before it in L */
 };
 
 struct dualpi2_lane {
@@ -119,6 +129,7 @@ static inline u32 dualpi2_configure(const struct dualpi2_params *p, struct dualp
 	config->base.floor_bytes = 2 * (u64)p->mtu_bytes;
 	config->t_update_ns = (u64)p->t_update;
 	config->step_ns = (u64)p->step;
+	config->min_qlen_step = (u32)p->min_qlen_step;
 	config->min_th_ns = (u64)p->min_th;
 	config->range_ns = (u64)p->range;
 	config->shift_ns = (u64)p->shift;
@@ -151,7 +162,17 @@ static inline u32 dualpi2_classify(struct dualpi2_state *state,
 static inline void dualpi2_joined(struct dualpi2_state *state, const struct dualpi2_config *config,
 				  struct aqm_lanes *lanes, u32 number)
 {
-	(void)state, (void)config, (void)lanes, (void)number;
+	const struct dualpi2_lane *l;
+	u32 before;
+
+	if (number != DUALPI2_L || !config->min_qlen_step)
+		return;
+	l = aqm_lane_at(lanes, DUALPI2_L);
+	before = l && l->waits.packets ? l->waits.packets - 1 : 0;
+	if (!before)
+		state->spared = 0;
+	if (before < config->min_qlen_step)
+		state->spared |= 1ULL << (before & 63);
 }
 
 /* Since when the lane's first packet waits; `none` if no packet does. */
@@ -236,15 +257,17 @@ static inline enum aqm_verdict dualpi2_arrive(struct dualpi2_state *state,
 	return AQM_ADMIT;
 }
 
-static inline enum aqm_verdict dualpi2_depart_linux(const struct dualpi2_state *state,
+static inline enum aqm_verdict dualpi2_depart_linux(struct dualpi2_state *state,
 						    const struct dualpi2_config *config,
 						    const struct aqm_view *view)
 {
 	u32 is_l = view->lane == DUALPI2_L;
-	u32 is_over = is_l && view->sojourn_ns > config->step_ns;
+	u32 is_over = is_l && view->sojourn_ns > config->step_ns && !(state->spared & 1);
 	enum aqm_verdict verdict = pi_squared_by_chance(&state->base, &config->base, view,
 							view->buffer_bytes, is_l);
 
+	if (is_l)
+		state->spared >>= 1;
 	return verdict == AQM_ADMIT && is_over ? AQM_DROP_EARLY : verdict;
 }
 

@@ -143,8 +143,8 @@ def test_dualpi2_has_gains_for_the_round_trip_and_a_line_for_tc():
     line = lines(setting, l4s).tc[-1]
     assert line.endswith(
         "handle 10: dualpi2 limit 687 target 15000us tupdate 15000us alpha 0.141016 "
-        "beta 2.914453 step_thresh 1000us coupling_factor 2 drop_on_overload drop_dequeue "
-        "classic_protection 10%"
+        "beta 2.914453 step_thresh 1000us min_qlen_step 0 coupling_factor 2 "
+        "drop_on_overload drop_dequeue classic_protection 10%"
     )
     # a packet of 1500 bytes takes 6 ms
     slow = setting.discipline(l4s.with_(rate_bps=2e6)).params

@@ -146,7 +146,7 @@ def test_bursts_and_calls_come_before_the_queue(folder):
     }
     folder(l4s_bursts.BURSTY, bursty, bursty | {"cc": "BBR2"})
     first, second = l4s_bursts.cases(folder(l4s_bursts.SKYPE, SKYPE))
-    assert first.scenario.disciplines[0].params == {"step": 0.005}
+    assert first.scenario.disciplines[0].params == {"min_qlen_step": 2, "step": 0.005}
     assert first.scenario.links["client0 -> left"].wire.bursts.packets == 16
     tcp, skype = second.scenario.flows
     assert (tcp.tcp.congestion_control, skype.rate_bps, skype.ect1) == ("cubic", 1.8e6, False)
@@ -157,7 +157,7 @@ def test_a_load_has_its_codepoints(folder):
     (case,) = l4steam.overload(folder(l4steam.OVERLOAD, OVERLOAD))
     _, _, plain, marked = case.scenario.flows
     assert (plain.ecn, plain.ect1, marked.ecn, marked.ect1) == (False, False, True, True)
-    assert case.scenario.disciplines[0].params == {"classic_share": 0.1}
+    assert case.scenario.disciplines[0].params == {"min_qlen_step": 2, "classic_share": 0.1}
 
 
 def test_the_re_run_has_prague_alone_and_after_cubic(folder):

@@ -33,6 +33,7 @@ PARAMS = {
     "beta": 2.5,
     "coupling": 3,
     "step": 0.004,
+    "min_qlen_step": 3,
     "classic_share": 0.25,
     "overload": "overflow",
 }
@@ -75,7 +76,7 @@ def test_the_twin_has_all_parameters():
     given = asked()
     assert twin(given, given.disciplines[0]) == (
         "dualpi2 limit 400 target 20000us tupdate 30000us alpha 0.250391 beta 2.500391 "
-        "step_thresh 4000us coupling_factor 3 overflow drop_dequeue classic_protection 25%"
+        "step_thresh 4000us min_qlen_step 3 coupling_factor 3 overflow drop_dequeue classic_protection 25%"
     )
 
 
@@ -137,8 +138,9 @@ def test_codepoints_lanes_marks_and_options_of_linuxs_own():
     # the kernel tells a part less than it was given: it divides, and multiplies again
     assert round(256 * options["alpha"]) in (63, 64)
     assert round(256 * options["beta"]) in (639, 640)
-    told = {name: options[name] for name in ("target", "tupdate", "step-thresh-us", "coupling")}
-    assert told == {"target": 20000, "tupdate": 30000, "step-thresh-us": 4000, "coupling": 3}
+    expected = {"target": 20000, "tupdate": 30000, "step-thresh-us": 4000}
+    expected |= {"min-qlen-step": 3, "coupling": 3}
+    assert {name: options[name] for name in expected} == expected
     assert (options["drop-overload"], options["c-protection"]) == ("overflow", 25)
     assert own["pkts-in-l"] > 500
     assert own["drops"] > 0

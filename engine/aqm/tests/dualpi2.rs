@@ -172,6 +172,46 @@ fn the_step_marks_what_waited_longer_than_a_millisecond_and_no_other() {
     }
 }
 
+/// Linux keeps a bit with each packet; the header keeps those of the first places.
+#[test]
+fn the_step_spares_a_packet_that_found_too_few_in_its_lane() {
+    for least in [0, 1, 2, 5, 64] {
+        let mut queue = dualpi2(&[("min_qlen_step", Value::Number(f64::from(least)))]);
+        let mut waiting = std::collections::VecDeque::new();
+        let (mut word, mut of_verdicts) = (1_u64, [0; 2]);
+        for step in 0..20_000_u64 {
+            word = word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            // more join than leave, then more leave than join; the lane is empty at times
+            let joins = word >> 62 > if step % 400 < 200 { 0 } else { 2 };
+            let found = waiting.len();
+            if joins {
+                waiting.push_back(found >= least as usize);
+            }
+            let packets = waiting.len() as u32;
+            queue.set_view(
+                L as usize,
+                LaneView {
+                    packets,
+                    ..LaneView::default()
+                },
+            );
+            if joins {
+                queue.joined(L as usize);
+            } else if let Some(is_marked) = waiting.pop_front() {
+                let late = View {
+                    sojourn_ns: MS + 1,
+                    ..leaving(L, 1, u64::MAX)
+                };
+                let marked = queue.depart(&late) == Verdict::Mark;
+                assert_eq!(marked, is_marked, "{least} {step}");
+                of_verdicts[usize::from(marked)] += 1;
+            }
+        }
+        assert!(of_verdicts[1] > 1000, "{of_verdicts:?}");
+        assert_eq!(of_verdicts[0] > 10, least > 0, "{of_verdicts:?}");
+    }
+}
+
 #[test]
 fn overload_drops_in_both_lanes_alike_and_marks_the_rest_of_l() {
     let mut queue = dualpi2(&[]);

@@ -318,7 +318,8 @@ class _Words:
         return (
             f"dualpi2 limit {self._limit} target {self._us('target')} "
             f"tupdate {self._us('t_update')} {self._gain('alpha')} {self._gain('beta')} "
-            f"step_thresh {self._us('step')} coupling_factor {round(self._number('coupling'))} "
+            f"step_thresh {self._us('step')} min_qlen_step {round(self._number('min_qlen_step'))} "
+            f"coupling_factor {round(self._number('coupling'))} "
             f"{'drop_on_overload' if drops else 'overflow'} drop_dequeue "
             f"classic_protection {round(100 * self._number('classic_share'))}%"
         )
