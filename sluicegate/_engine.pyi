@@ -485,6 +485,7 @@ class PortState:
 class GroupState:
     flows: int
     windows: NDArray[np.float64]
+    srtts_ns: NDArray[np.uint64]
     in_flight: int | None
     delivered: int
     delivered_bytes: int | None

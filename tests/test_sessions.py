@@ -116,10 +116,25 @@ def test_what_is_seen_of_a_network():
     assert downloads.delivered_bytes == 500 * downloads.delivered
     assert datagrams.in_flight is None
     assert datagrams.delivered > 0
-    assert len(datagrams.windows) == 0
+    assert len(datagrams.windows) == len(datagrams.srtts_s) == 0
+    assert len(downloads.srtts_s) == 4
     assert len(upload.windows) == 1
     for part in ("at 2.5 s", forward.name, "downloads: 4 flows, 4 at work", "datagrams: 1 flows"):
         assert part in repr(seen)
+
+
+@pytest.mark.parametrize(("packets", "rtt_s"), [(1, 0.054), (2, 0.058)])
+def test_round_trips_are_those_that_tcp_measures(packets, rtt_s):
+    # 50 ms of propagation, and 4 ms for each packet: the ACK of the first of two waits for the second
+    tcp = network.Tcp(like="linux", receiver_window=packets, ack_every=packets)
+    topology = network.Dumbbell(rate_bps=1e6, client_delays_s=[0.02])
+    flows = [network.TcpFlows(count=1, tcp=tcp)]
+    scenario = dumbbell().replace(topology=topology, flows=flows)
+    session = sg.session(scenario)
+    assert len(session.observe().flows[0].srtts_s) == 0
+    session.advance(to_s=END_S)
+    # the clock has ticks of 1 ms
+    assert session.observe().flows[0].srtts_s == pytest.approx([rtt_s], abs=1e-3)
 
 
 def test_what_is_seen_of_lanes():

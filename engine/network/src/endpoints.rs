@@ -494,6 +494,7 @@ impl Endpoints {
             state.add_tcp(acknowledged, kind.packet_bytes, &sender.endpoint);
             if self.starts_ns[flow] < now_ns && !sender.endpoint.is_done() {
                 state.windows.push(sender.endpoint.cwnd());
+                state.srtts_ns.push(sender.endpoint.srtt_ns(&kind.config));
             }
         }
         for (flow, group) in self.datagrams.iter().zip(&self.datagram_groups) {

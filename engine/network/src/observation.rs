@@ -45,6 +45,8 @@ pub struct GroupState {
     pub flows: u32,
     /// Congestion windows of the TCP flows that have begun and not finished, packets.
     pub windows: Vec<f64>,
+    /// Their smoothed round-trip times; 0 before the first measurement.
+    pub srtts_ns: Vec<u64>,
     /// Data packets of TCP that are sent and not acknowledged; `None` for datagrams, whose senders
     /// do not learn what was lost.
     pub in_flight: Option<u64>,

@@ -67,6 +67,9 @@ class FlowsState:
         flows: Number of its flows in the whole run.
         windows: Congestion windows of the TCP flows that have begun and not finished, packets,
             shape (F,); empty for datagrams.
+        srtts_s: Their smoothed round-trip times, as TCP measures them: from a segment to the ACK
+            that covers it, also if that ACK waits for a second segment. 0 before the first
+            measurement; shape (F,).
         in_flight: Data packets sent and not acknowledged; None for datagrams, whose senders do not
             learn what was lost.
         delivered: Data packets acknowledged in sequence, each counted once, or datagrams received.
@@ -79,6 +82,7 @@ class FlowsState:
     label: str
     flows: int
     windows: NDArray[np.float64]
+    srtts_s: NDArray[np.float64]
     in_flight: int | None
     delivered: int
     delivered_bytes: int | None
@@ -337,6 +341,7 @@ def _flows(kind: str, label: str, groups: list[_engine.GroupState]) -> FlowsStat
         label=label,
         flows=sum(each.flows for each in groups),
         windows=np.concatenate([each.windows for each in groups]),
+        srtts_s=np.concatenate([each.srtts_ns for each in groups]) / _NS_PER_S,
         in_flight=sum(flights) if flights else None,
         delivered=sum(each.delivered for each in groups),
         delivered_bytes=sum(sizes) if sizes else None,

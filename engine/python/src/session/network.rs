@@ -199,6 +199,7 @@ impl PortState {
 struct GroupState {
     flows: u32,
     windows: Column<f64>,
+    srtts_ns: Column<u64>,
     in_flight: Option<u64>,
     delivered: u64,
     delivered_bytes: Option<u64>,
@@ -211,6 +212,7 @@ impl GroupState {
         let state = Self {
             flows: state.flows,
             windows: PyArray1::from_slice(py, &state.windows).unbind(),
+            srtts_ns: PyArray1::from_slice(py, &state.srtts_ns).unbind(),
             in_flight: state.in_flight,
             delivered: state.delivered,
             delivered_bytes: state.delivered_bytes,
