@@ -76,7 +76,8 @@ def test_the_twin_has_all_parameters():
     given = asked()
     assert twin(given, given.disciplines[0]) == (
         "dualpi2 limit 400 target 20000us tupdate 30000us alpha 0.250391 beta 2.500391 "
-        "step_thresh 4000us min_qlen_step 3 coupling_factor 3 overflow drop_dequeue classic_protection 25%"
+        "step_thresh 4000us min_qlen_step 3 coupling_factor 3 overflow drop_dequeue "
+        "classic_protection 25%"
     )
 
 

@@ -125,7 +125,7 @@ def test_what_is_seen_of_a_network():
 
 @pytest.mark.parametrize(("packets", "rtt_s"), [(1, 0.054), (2, 0.058)])
 def test_round_trips_are_those_that_tcp_measures(packets, rtt_s):
-    # 50 ms of propagation, and 4 ms for each packet: the ACK of the first of two waits for the second
+    # 50 ms of propagation, and 4 ms for each packet: the ACK of the first one of two waits
     tcp = network.Tcp(like="linux", receiver_window=packets, ack_every=packets)
     topology = network.Dumbbell(rate_bps=1e6, client_delays_s=[0.02])
     flows = [network.TcpFlows(count=1, tcp=tcp)]

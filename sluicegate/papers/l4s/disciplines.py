@@ -27,7 +27,7 @@ def pie(*, ecn: bool, **params: float) -> Discipline:
 def dualpi2(**params: float) -> Discipline:
     """That of the L4S team's kernels from 2019 to 2024, which all three sets measured.
 
-    Its step marks a packet only if two or more waited in L as it came: L4STeam/linux at e1ec6e7961d4
-    and 6.1.y, net/sched/sch_dualpi2.c, `apply_step = skb_is_l4s(skb) && qdisc_qlen(q->l_queue) > 1`.
+    Its step marks a packet only if two or more waited in L as it came: L4STeam/linux at
+    e1ec6e7961d4 and 6.1.y, net/sched/sch_dualpi2.c, `qdisc_qlen(q->l_queue) > 1`.
     """
     return {"aqm": "dualpi2", "ecn": True, "params": {"min_qlen_step": 2, **params}}
