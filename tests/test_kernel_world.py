@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 from kernel_needs import needs_compiler, needs_lab, needs_qdiscs
 from test_kernel_bands import check_bands
+from test_rows import scenario as row_scenario
 
 import sluicegate as sg
 from sluicegate.daemon import compiled, sluiced
@@ -23,17 +24,23 @@ from sluicegate.lab import image, kernel, machine, python
 from sluicegate.lab.testbed import INSIDE, LabTestbed
 from sluicegate.report.tables import record_rows
 from sluicegate.scenario import NetworkScenario
+from sluicegate.testbed.addresses import DATAGRAM_PORT
 from sluicegate.testbed.check import missing, namespace_needs
 from sluicegate.testbed.here import missing_here
 from sluicegate.testbed.outcome import Seen
 from sluicegate.testbed.packets import PACKET
 from sluicegate.testbed.run import entrance
 from sluicegate.worlds import Kernel, Twin
+from sluicegate.worlds.kernel.begun import begun
 from sluicegate.worlds.kernel.measure import _known
 from sluicegate.worlds.kernel.own import own
-from sluicegate.worlds.kernel.plan import Layer, lab_plan
+from sluicegate.worlds.kernel.plan import Layer, first_router, lab_plan
+from sluicegate.worlds.kernel.runs import AROUND
 from sluicegate.worlds.kernel.seen import LinkSeen, reasons_of
 from sluicegate.worlds.network import simulate
+from sluicegate.worlds.real.layout import layout
+from sluicegate.worlds.real.plan import in_a_row
+from sluicegate.worlds.real.varying import Rates
 
 pytestmark = pytest.mark.slow
 
@@ -98,6 +105,20 @@ def test_a_link_is_counted_from_its_packets_and_looks():
     second = LinkSeen(Seen(came, left, sampled_ns, told), marks_behind=True, **one_band)
     (band,) = second.bands(0, 30_000_000, 1e6)
     assert [each.verdicts[4] for each in (second.tally(0, 30_000_000, 1e6), band)] == [0, 0]
+
+
+def test_packets_that_a_qdisc_keeps_leave_as_their_transmission_begins():
+    # 1250 bytes take 10 ms, from 20 ms on 40 ms
+    steps = Rates(np.array([20_000_000]), np.array([1e6, 0.25e6]))
+    came = rows((0, 1, 0, 1250), (5, 2, 0, 1250), (5, 3, 0, 1250), (90, 4, 0, 1250))
+    # the third began at 18 ms; the last one is sent sooner than can be, as the rate was seen late
+    left = rows((10, 1, 0, 1250), (20, 2, 0, 1250), (52, 3, 0, 1250), (129, 4, 0, 1250))
+    start_ns = 10**9
+    for each in (came, left):
+        each["time_ns"] += start_ns
+    found = begun(Seen(came, left, np.zeros(0, np.int64), ""), steps, start_ns)
+    assert (found.left["time_ns"] - start_ns).tolist() == [0, 10_000_000, 18_000_000, 90_000_000]
+    assert found.left["number"].tolist() == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("late_ms", [0, 3, 6])
@@ -454,8 +475,8 @@ from sluicegate.testbed.here import HereTestbed, missing_here
 
 print(missing_here(ours=True))
 with open("/lab/job", "rb") as file:
-    job, undo = pickle.load(file)
-done = HereTestbed(undo).run(job, seed=1, ended=threading.Event())
+    jobs = pickle.load(file)
+done = [HereTestbed(undo).run(job, seed=1, ended=threading.Event()) for job, undo in jobs]
 with open("/out/outcome", "wb") as file:
     pickle.dump(done, file)
 """
@@ -470,22 +491,63 @@ def test_what_runs_on_the_machine_itself_runs_on_that_of_the_laboratory():
     found = scenario(duration_s=1.0, queue={"limit": 60, "ecn": True})
     layer = own(found, found.disciplines[0], kind="sluice42")(1)
     planned = lab_plan(found, found.disciplines[0], 0, layer, None)
+    modules = ["veth", "sch_netem", "sch_tbf", "sch_prio", "cls_u32", *AROUND]
     linux = kernel.find()
     booted = image.build(
         linux,
-        "modprobe -a veth sch_netem sch_tbf sch_prio cls_u32\n"
+        f"modprobe -a {' '.join(modules)}\n"
         f"{python.COMMAND} /lab/here.py && ls /sys/fs/bpf/sluice && sluiced qdisc show sluice42",
         programs=["ip", "tc", "unshare", *layer.programs],
-        modules=["veth", "sch_netem", "sch_tbf", "sch_prio", "cls_u32"],
-        files=python.files("sluicegate.testbed.here", "sluicegate.testbed.bed", *INSIDE)
-        | {"lab/here.py": HERE.encode(), "lab/job": pickle.dumps((planned.job, [layer.undo]))},
+        modules=modules,
+        files=python.files(
+            *(f"sluicegate.testbed.{name}" for name in ("here", "bed", "row_bed")), *INSIDE
+        )
+        | {
+            "lab/here.py": HERE.encode(),
+            "lab/job": pickle.dumps([(planned.job, [layer.undo]), in_a_row_here()]),
+        },
     )
     result = machine.run(linux, booted)
     assert result.stdout == b"\n", "nothing is missing, and no kind is left"
     assert "sluice42: there is no kind of that name" in result.stderr.decode()
-    outcome = pickle.loads(result.files["outcome"])
+    outcome, row = pickle.loads(result.files["outcome"])
     assert len(outcome.seen[0].left) > 500
     assert json.loads(outcome.router)["sent"] >= len(outcome.seen[0].left)
+    check_both_routers_have_their_own(row)
+
+
+def in_a_row_here():
+    """The job of two qdiscs in a row that mark, with a client behind both, and what undoes it."""
+    marks = {"aqm": "step", "ecn": True}
+    given = row_scenario(
+        {"kind": "tcp", "count": 2, "source": "a", "sink": "b", "tcp": TCP | {"ecn": True}},
+        {"kind": "datagrams", "rate_bps": 1e6, "packet_bytes": 1000, "source": "c", "sink": "b"},
+        duration_s=1.0,
+        queue={"limit": 20, "ecn": True},
+        disciplines=[marks],
+    )
+    laid = layout(given, given.disciplines[0])
+    last = laid.scenario, laid.discipline
+    first, second = (
+        Kernel().layer(*each, place=place)(1)
+        for each, place in ((laid.first, "first"), (last, "second"))
+    )
+    planned = lab_plan(*last, 0, second, None)
+    job = in_a_row(planned, first_router(planned, laid, first)).job
+    return job, [first.undo, second.undo]
+
+
+def check_both_routers_have_their_own(row):
+    """Each sends and marks; datagrams go around the first."""
+    clients, datagrams = row.hosts[0], []
+    for seen, told in ((clients.seen[0], clients.router), (row.seen[0], row.router)):
+        counts = json.loads(told)
+        assert len(seen.left) > 150
+        assert counts["sent"] >= len(seen.left)
+        assert counts["verdicts"]["MARK"] > 20
+        datagrams.append(int((seen.left["ports"] & 0xFFFF == DATAGRAM_PORT).sum()))
+    # 125 a second
+    assert datagrams == [0, pytest.approx(125, abs=10)]
 
 
 def check_nothing_is_lost_between_counts(record, datagrams=True):

@@ -200,7 +200,7 @@ ip route add 10.7.0.0/24 via 10.7.1.1
 # marks are counted and logged where they are decided; none has to arrive anywhere
 EACH = """
 sluiced qdisc install k {discipline} --rate {rate} --limit {limit} \\
-    {limit_bytes} --seed {seed} --marks-at out0 --log 4 --object /{object}
+    {limit_bytes} --seed {seed} --marks-at out0 --log {log_mb} --object /{object}
 tc qdisc add dev out0 root k
 /lab/packets {packets} {seed} 10.9.0.2
 sleep 1
@@ -306,18 +306,21 @@ def at_work(case):
     return files
 
 
-def bring_logs(cases, folder):
-    """Leaves a log of each case in a folder, with the words that say what it is of."""
-    linux, script = kernel.find(), SCRIPT
+def logs_of(cases, folder, *, packets=PACKETS, first_seed=0, log_mb=4):
+    """What leaves a log of each case in `/out`: the script and the files of the image.
+
+    The folder gets the words that say what each log is of.
+    """
+    script = SCRIPT
     files = {"lab/packets": c_program(folder, "tests/qdisc_packets.c")}
-    for number, case in enumerate(cases):
+    for seed, case in enumerate(cases, start=first_seed):
         files |= copy(case, folder) if case.copied else {}
         files[case.object] = files.get(case.object) or compiled(
             case.aqms[0], scheduler=case.scheduler, also=case.aqms[1:], log=True
         )
         named, discipline = f"{case.aqm}:{case.words}", f"--aqm '{case.named}:{case.words}'"
         if case.classes:
-            named, discipline = f"{number}.toml", f"--scenario /lab/{number}.toml"
+            named, discipline = f"{seed}.toml", f"--scenario /lab/{seed}.toml"
             text = toml(network.NetworkScenario.parse(case.scenario).table())
             (folder / named).write_text(text)
             files[f"lab/{named}"] = text.encode()
@@ -326,13 +329,47 @@ def bring_logs(cases, folder):
             rate=RATE,
             limit=LIMIT,
             limit_bytes=f"--limit-bytes {case.limit_bytes}" if case.limit_bytes else "",
-            seed=number,
-            packets=PACKETS,
+            seed=seed,
+            packets=packets,
+            log_mb=log_mb,
             more=lab_traffic_classes.SCRIPT if case.traffic_classes else "",
             object=case.object,
         )
         words = [named, RATE, LIMIT, case.limit_bytes]
-        (folder / f"{number}.link").write_text("".join(f"{word}\n" for word in words))
+        (folder / f"{seed}.link").write_text("".join(f"{word}\n" for word in words))
+    return script, files
+
+
+def boot(script, files, folder):
+    """Runs a script in the laboratory, and puts its logs into the folder."""
+    programs = ["ip", "tc", sluiced()]
+    modules = ["dummy", "veth", "sch_cake"]
+    booted = image.build(kernel.find(), script, programs=programs, modules=modules, files=files)
+    result = machine.run(kernel.find(), booted, patience_s=3600)
+    assert result.status == 0, result.stderr.decode()
+    for name, log in result.files.items():
+        (folder / name).write_bytes(log)
+
+
+def compared(folder):
+    """What the comparison with the engine's queue says of the logs in a folder."""
+    features = ["--workspace", "--features", "sluice-gate/kernel"]
+    command = ["cargo", "test", "--locked", *features, "--test", "gate", "kernel_log::"]
+    done = subprocess.run(
+        [*command, "--", "--ignored", "--nocapture"],
+        cwd=ROOT,
+        env=os.environ | {"SLUICE_LOGS": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def bring_logs(cases, folder):
+    """Leaves a log of each case, and those of several qdiscs at once, in a folder."""
+    script, files = logs_of(cases, folder)
     for case, params in PAIRS:
         name, words = f"{case.aqm}.{case.scheduler}", f"{case.aqm}:{case.words}"
         files[case.object] = compiled(case.aqm, scheduler=case.scheduler, log=True)
@@ -362,44 +399,27 @@ def bring_logs(cases, folder):
     script += lab_acks.script(cake, folder) + lab_flows.script(cake, folder)
     files |= at_work(CLASSES[1])
     script += AT_WORK.format(packets=PACKETS)
-    programs = ["ip", "tc", sluiced()]
-    booted = image.build(
-        linux, script, programs=programs, modules=["dummy", "veth", "sch_cake"], files=files
-    )
-    result = machine.run(linux, booted, patience_s=3600)
-    assert result.status == 0, result.stderr.decode()
-    for name, log in result.files.items():
-        (folder / name).write_bytes(log)
+    boot(script, files, folder)
 
 
 @needs_qdiscs
 def test_a_qdisc_asks_its_aqm_what_the_engines_queue_asks(tmp_path):
     cases = list(every_case()) if os.environ.get("SLUICE_EVERY_QDISC") else FEW
     bring_logs(cases, tmp_path)
-    features = ["--workspace", "--features", "sluice-gate/kernel"]
-    command = ["cargo", "test", "--locked", *features, "--test", "gate", "kernel_log::"]
-    done = subprocess.run(
-        [*command, "--", "--ignored", "--nocapture"],
-        cwd=ROOT,
-        env=os.environ | {"SLUICE_LOGS": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    print(done.stdout)
+    said = compared(tmp_path)
+    print(said)
     alike = r"(\d+) calls alike, (\d+) of them decisions, (\d+) no admission"
-    told = [line for line in done.stdout.splitlines() if ",rtt=4," not in line]
+    told = [line for line in said.splitlines() if ",rtt=4," not in line]
     found = re.findall(alike, "\n".join(told))
     assert len(found) == len(cases) + 3 * len(PAIRS) + 2 * len(ROWS)
     acks = len(lab_acks.CASES)
-    assert len(re.findall(alike, done.stdout)) == len(found) + acks + len(lab_flows.FLOWS)
-    read = re.findall(r"(\d+) ACKs read alike, (\d+) of them pure", done.stdout)
+    assert len(re.findall(alike, said)) == len(found) + acks + len(lab_flows.FLOWS)
+    read = re.findall(r"(\d+) ACKs read alike, (\d+) of them pure", said)
     assert len(read) == acks
     assert all(50 < int(pure) < int(all_of_them) - 50 for all_of_them, pure in read)
     print("ACKs removed as by Linux's own cake:", lab_acks.check(tmp_path))
     print("flows that share a lane as in Linux's own cake:", lab_flows.check(tmp_path))
-    late = re.findall(r"(\d+) of them late after a drop at departure", done.stdout)
+    late = re.findall(r"(\d+) of them late after a drop at departure", said)
     assert sum(map(int, late)) > 20
     counts = [tuple(map(int, each)) for each in found]
     assert all(calls >= decisions for calls, decisions, _ in counts)

@@ -332,3 +332,10 @@ def test_what_a_real_link_can_send_is_the_area_under_its_rate(tmp_path):
     # a packet of 4 Mbit that begins at each time ends when the rates have carried it
     took = found.taking_ns(times_ns, np.full(len(times_ns), 500_000))
     assert took / 1e9 == pytest.approx([1.0, 2.625, 2.375, 2.1875, 2.0, 1.0, 0.5, 0.5])
+    # what is known of a packet that has ended: not when in an outage it began
+    begun = [0, 1, 2, 3, 6, 7]
+    ended_ns = (times_ns + took)[begun]
+    again = found.took_ns(ended_ns, np.full(len(begun), 500_000))
+    assert again == pytest.approx(took[begun], abs=1)
+    # before the run the rate was that of its start
+    assert found.took_ns(times_ns[:1], np.array([500_000])).tolist() == [10**9]

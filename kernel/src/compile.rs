@@ -28,7 +28,7 @@ pub enum Program {
 }
 
 /// Headers that the programs include: names and texts.
-const SHARED: [(&str, &str); 11] = [
+const SHARED: [(&str, &str); 12] = [
     ("qdisc.bpf.h", include_str!("qdisc.bpf.h")),
     ("classes.bpf.h", include_str!("classes.bpf.h")),
     ("instance.bpf.h", include_str!("instance.bpf.h")),
@@ -40,6 +40,7 @@ const SHARED: [(&str, &str); 11] = [
     ("fifo.bpf.h", include_str!("fifo.bpf.h")),
     ("lanes.bpf.h", include_str!("lanes.bpf.h")),
     ("waiting.bpf.h", include_str!("waiting.bpf.h")),
+    ("sending.bpf.h", include_str!("sending.bpf.h")),
 ];
 
 impl Program {

@@ -136,6 +136,7 @@ struct instance {
 #endif
 	u32 first_place;	/* of its part of the map of places */
 	u32 until_sample;	/* arrivals before the next one that is sampled */
+	u32 is_sending;		/* the map `on_link` has its packet */
 	u64 free_ns;		/* when the link has sent, or will have sent, its last packet */
 	u64 ended_ns;		/* the same, or when a later packet was dropped as it left */
 	u64 watched_ns;		/* time for which the watchdog was last set */
@@ -211,6 +212,12 @@ static INLINE u32 below(u64 random, u32 count)
 	u64 lower = (u64)(u32)random * count >> 32;
 
 	return (u32)(((random >> 32) * count + lower) >> 32);
+}
+
+/* 1: a packet stays until its transmission ends: sending.bpf.h. */
+static INLINE u32 keeps_sending(void)
+{
+	return fixed.is_shaped && fixed.varies;
 }
 
 static INLINE u64 transmission_ns(const struct instance *instance, u32 bytes)

@@ -33,6 +33,7 @@
 #include "stats.bpf.h"
 #include "logging.bpf.h"
 #include "waiting.bpf.h"
+#include "sending.bpf.h"
 #ifdef SCHEDULER
 #include "lanes.bpf.h"
 #include "acks.bpf.h"
@@ -307,8 +308,12 @@ static INLINE enum aqm_verdict judge(struct Qdisc *sch, struct instance *instanc
 #endif
 }
 
-/* Takes the packet at the head of the next queue; null if its AQM drops it or there is none. */
-static INLINE struct sk_buff *leave(struct Qdisc *sch, struct instance *instance, u64 now_ns)
+/*
+ * Takes the packet at the head of the next queue, which arrived at `since_ns`; null if its AQM drops it
+ * or there is none.
+ */
+static INLINE struct sk_buff *leave(struct Qdisc *sch, struct instance *instance, u64 now_ns,
+				    u64 *since_ns)
 {
 	u32 number = next_lane(instance, now_ns);
 	struct lane *lane = lane_for(sch, instance, number, now_ns);
@@ -340,13 +345,14 @@ static INLINE struct sk_buff *leave(struct Qdisc *sch, struct instance *instance
 	sent(instance, number, waited.bytes);
 	log_time(instance, HAPPENED_SEND, number, waited.packet, 0, 0, now_ns, instance->free_ns);
 	count_departure(instance, now_ns, waited.since_ns, ready_ns, waited.bytes);
+	*since_ns = waited.since_ns;
 	return skb;
 }
 
 /* When to look again whether the link is free: nobody else asks if its rate rises meanwhile. */
 static INLINE u64 next_look_ns(const struct instance *instance, u64 now_ns)
 {
-	if (fixed.varies && instance->free_ns - now_ns > LOOK_NS)
+	if (fixed.varies && instance->free_ns > now_ns + LOOK_NS)
 		return now_ns + LOOK_NS;
 	return instance->free_ns;
 }
@@ -360,10 +366,11 @@ static INLINE void ask_again(struct Qdisc *sch, struct instance *instance, u64 w
 	bpf_qdisc_watchdog_schedule(sch, when_ns, 0);
 }
 
-/* Takes the next packet to send at `now_ns`, or the time now if that is NO_EVENT; null if none. */
+/* Takes the packet that goes at `now_ns`, or the time now if that is NO_EVENT; null if none. */
 OUTLINED struct sk_buff *next_packet(struct Qdisc *sch, struct instance *instance, u64 now_ns)
 {
 	struct sk_buff *skb = 0;
+	u64 since_ns = 0;
 
 	if (!fixed.is_shaped || now_ns >= instance->free_ns)
 		now_ns = ktime_get_ns();
@@ -374,29 +381,42 @@ OUTLINED struct sk_buff *next_packet(struct Qdisc *sch, struct instance *instanc
 		return 0;
 	}
 	take_params(instance, now_ns);
+	if (is_sending(instance)) {
+		count_sent(instance);
+		if (!sch->q.qlen)
+			goto sent;
+	}
 	log_time(instance, HAPPENED_ASK, 0, 0, 0, 0, now_ns, 0);
 	tick_together(instance, now_ns);
 	end_service(sch, instance, now_ns);
-	skb = leave(sch, instance, now_ns);
+	skb = leave(sch, instance, now_ns, &since_ns);
 #if defined(HAS_DEPART) || defined(SCHEDULER)
 	if (!skb) {
 		FOR_UP_TO(fixed.places) {
 			if (!sch->q.qlen || ready_ns(instance))
 				break;
-			skb = leave(sch, instance, now_ns);
+			skb = leave(sch, instance, now_ns, &since_ns);
 			if (skb)
 				break;
 		}
 	}
 #endif
-	if (skb) {
-		instance->just_now_ns = now_ns;
-		bpf_qdisc_bstats_update(sch, skb);
-	} else if (ready_ns(instance)) {
+	if (!skb && ready_ns(instance)) {
 		/* until then the link has nothing to send: it is not late */
 		instance->free_ns = ready_ns(instance);
 		log_time(instance, HAPPENED_HOLD, 0, 0, 0, 0, now_ns, instance->free_ns);
 		ask_again(sch, instance, ready_ns(instance));
+	}
+sent:
+	if (keeps_sending()) {
+		skb = follow(instance, skb, since_ns);
+		/* if one goes, the kernel asks again at once */
+		if (!skb && instance->is_sending)
+			ask_again(sch, instance, next_look_ns(instance, now_ns));
+	}
+	if (skb) {
+		instance->just_now_ns = now_ns;
+		bpf_qdisc_bstats_update(sch, skb);
 	}
 	return skb;
 }
@@ -412,7 +432,7 @@ SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
 	struct instance *instance;
 	u64 event_ns;
 
-	if (!sch->q.qlen)
+	if (!sch->q.qlen && (!keeps_sending() || !instance_of(sch)->is_sending))
 		return 0;
 	instance = instance_of(sch);
 	event_ns = instance->just_now_ns;
@@ -476,6 +496,11 @@ SECTION("struct_ops/reset") void reset(u64 *context)
 		if (!place)
 			break;
 		skb = exchange(place, 0);
+		if (skb)
+			bpf_kfree_skb(skb);
+	}
+	if (keeps_sending()) {
+		skb = follow(instance, 0, 0);
 		if (skb)
 			bpf_kfree_skb(skb);
 	}

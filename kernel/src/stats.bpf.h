@@ -153,11 +153,20 @@ static INLINE void count_loss(struct Qdisc *sch, struct instance *instance, u32 
 	instance->counts.lost_bytes += bytes;
 }
 
+/* Counts the time from a packet's arrival to the end of its transmission. */
+static INLINE void count_delay(struct instance *instance, u64 delay_ns)
+{
+	if (!fixed.sampled)
+		return;
+	instance->counts.delay_ns += delay_ns;
+	count_time(instance, DELAYS, delay_ns);
+}
+
 /* Counts a packet sent at `now_ns` that arrived at `since_ns` and could have left at `ready_ns`. */
 static INLINE void count_departure(struct instance *instance, u64 now_ns, u64 since_ns,
 				  u64 ready_ns, u32 bytes)
 {
-	u64 sojourn_ns = now_ns - since_ns, delay_ns = sojourn_ns;
+	u64 sojourn_ns = now_ns - since_ns;
 
 	instance->counts.sent++;
 	instance->counts.sojourn_ns += sojourn_ns;
@@ -165,14 +174,13 @@ static INLINE void count_departure(struct instance *instance, u64 now_ns, u64 si
 		instance->counts.sojourn_max_ns = sojourn_ns;
 	if (!fixed.sampled)
 		return;
-	if (fixed.is_shaped)
-		delay_ns += transmission_ns(instance, bytes);
 	instance->counts.sent_bytes += bytes;
-	instance->counts.delay_ns += delay_ns;
 	instance->counts.lateness_ns += now_ns - ready_ns;
 	count_time(instance, SOJOURNS, sojourn_ns);
-	count_time(instance, DELAYS, delay_ns);
 	count_time(instance, LATENESSES, now_ns - ready_ns);
+	if (!keeps_sending())
+		count_delay(instance,
+			    sojourn_ns + (fixed.is_shaped ? transmission_ns(instance, bytes) : 0));
 }
 
 #endif

@@ -73,6 +73,7 @@ def own(
             words=kind,
             marks=f"{_KINDS}/{kind}/bands" if marks and discipline.bands else "",
             shapes=True,
+            keeps=rate is not None,
             marks_behind=marks,
             before=[[*install, "--seed", str(seed)]],
             during=[daemon, "qdisc", "follow", kind, *link, "--start"] if rate else (),

@@ -39,6 +39,7 @@ class Layer:
     Attributes:
         words: What `tc` calls it: the qdisc and its parameters.
         shapes: Whether it keeps to the link's rate by itself.
+        keeps: Whether a packet stays in it until its transmission ends, not until it begins.
         marks_behind: Whether it has packets marked behind the link, and counts them as overlimits.
         has_bands: Whether its bands, if it has any, are those of the discipline.
         more: Lines of `tc` that follow, with `{link}` in place of the link; the qdisc's handle is
@@ -55,6 +56,7 @@ class Layer:
 
     words: str
     shapes: bool
+    keeps: bool = False
     marks_behind: bool = False
     has_bands: bool = True
     marks: str = ""

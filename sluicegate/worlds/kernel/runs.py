@@ -25,6 +25,7 @@ from sluicegate.testbed.here import HereTestbed
 from sluicegate.testbed.job import Job
 from sluicegate.testbed.outcome import Outcome, Seen
 from sluicegate.testbed.row import Behind
+from sluicegate.worlds.kernel.begun import begun
 from sluicegate.worlds.kernel.packets import write_packets
 from sluicegate.worlds.kernel.plan import (
     Layer,
@@ -51,7 +52,7 @@ _SEEDS = 1 << 32
 # own, and to those of the first of two links
 _BACK, _FIRST = 1 << 32, 2 << 32
 # of the kernel: what leads packets around a first queue
-_AROUND = ("sch_ingress", "cls_matchall", "act_mirred")
+AROUND = ("sch_ingress", "cls_matchall", "act_mirred")
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class Runs:
                 *dict.fromkeys(name for each in self._at_first for name in each.modules),
                 *modules_of_flows(self.laid.scenario, self.congestion_control),
                 *_modules(controls(self.scenario, self.congestion_control)),
-                *(_AROUND if self.laid.around else ()),
+                *(AROUND if self.laid.around else ()),
             ],
             applications=any(map(has_application, self.scenario.flows)),
             row=self.laid.first is not None,
@@ -163,6 +164,15 @@ class Runs:
         planned = in_a_row(planned, first_router(planned, self.laid, self.first[number]))
         seed = (self.scenario.seed + number) % _SEEDS
         outcome = bed.run(planned.job, seed=seed, ended=ended)
+        outcome = replace(
+            outcome,
+            seen=[
+                self._begun(each, towards, layer, outcome.start_ns)
+                for each, (towards, layer) in zip(
+                    outcome.seen, self._of_sides(number).items(), strict=False
+                )
+            ],
+        )
         links, wires = self._links(number, outcome), _wires(planned.job, outcome)
         if self.packets is not None:
             write_packets(self.packets, self.scenario, planned, outcome)
@@ -180,15 +190,25 @@ class Runs:
         of_each = self.layers[0], self.back[0], self.first[0]
         return [each for each in of_each if each is not None]
 
+    def _of_sides(self, number: int) -> dict[Towards, Layer]:
+        """What stands before the link to each side."""
+        layer = self.layers[number]
+        return {"servers": layer, "clients": self.back[number] or layer}
+
+    def _begun(self, seen: Seen, towards: Towards, layer: Layer, start_ns: int) -> Seen:
+        """What was seen of a link, with packets that leave as their transmission begins."""
+        own = rates(self.scenario, self.laid.names[towards]) if layer.keeps else None
+        return seen if own is None else begun(seen, own, start_ns)
+
     def _links(self, number: int, outcome: Outcome) -> list[LinkSeen]:
         """What was seen of the links with a queue."""
-        layer = self.layers[number]
         seen = [*outcome.seen]
-        layers: dict[Towards, Layer] = {"servers": layer, "clients": self.back[number] or layer}
+        layers = self._of_sides(number)
         told = outcome.router
         clients, first = outcome.hosts[0], self.first[number]
         if isinstance(clients, Behind) and first is not None:
-            seen.insert(0, _not_around(clients.seen[0], self.laid.around))
+            passed = _not_around(clients.seen[0], self.laid.around)
+            seen.insert(0, self._begun(passed, "second", first, outcome.start_ns))
             layers = {"second": first, **layers}
             told = clients.router + told
         reasons: Sequence[Reasons | None] = reasons_of(told) or [None] * len(seen)

@@ -98,9 +98,10 @@ class LinkSeen:
     """A link with a qdisc before it: counts in its periods, series in time.
 
     Sojourns are from a packet's arrival at the router until it leaves: a qdisc that shapes lets a
-    packet go when its service begins. Losses and what waits are the kernel's own counts. So are
-    marks that are set behind the link: a packet that leaves has none yet. Of a band, packets are
-    counted as they come and leave, and the kernel's counts are taken where it has them by band.
+    packet go when its service begins (one that keeps it: `begun`). Losses and what waits are the
+    kernel's own counts. So are marks that are set behind the link: a packet that leaves has none
+    yet. Of a band, packets are counted as they come and leave, and the kernel's counts are taken
+    where it has them by band.
 
     Attributes:
         sojourn_ns: Of each packet that left, shape (N,).

@@ -62,6 +62,22 @@ class Rates:
         ends_ns = np.interp(np.interp(starts_ns, knots_ns, carried) + bits, carried, knots_ns)
         return np.asarray(np.round(ends_ns).astype(np.int64) - starts_ns)
 
+    def took_ns(
+        self, ends_ns: NDArray[np.int64], sizes_bytes: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """How long packets took that ended at some times, at all rates since they began."""
+        if not len(ends_ns):
+            return ends_ns
+        bits = 8.0 * sizes_bytes
+        # the first rate was always there, and carries them all at the earliest then
+        first_ns = min(0, int(ends_ns.min()), int(self.from_ns[0]))
+        far_ns = first_ns - math.ceil(bits.max() / self.rates_bps[0] * _NS_PER_S)
+        last_ns = int(ends_ns.max())
+        knots_ns = np.unique(np.concatenate([[far_ns, first_ns, last_ns], self.from_ns]))
+        carried = self.bits_until(knots_ns)
+        starts_ns = np.interp(np.interp(ends_ns, knots_ns, carried) - bits, carried, knots_ns)
+        return np.asarray(ends_ns - np.round(starts_ns).astype(np.int64))
+
     def carried(self, until_ns: int) -> float:
         """Bits that the link can send until a time."""
         return float(self.bits_until(np.array([0, until_ns]))[-1])
