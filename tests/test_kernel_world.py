@@ -517,14 +517,15 @@ def test_what_runs_on_the_machine_itself_runs_on_that_of_the_laboratory():
 
 
 def in_a_row_here():
-    """The job of two qdiscs in a row that mark, with a client behind both, and what undoes it."""
-    marks = {"aqm": "step", "ecn": True}
+    """The job of two qdiscs in a row that mark, and what undoes it."""
+    marks = {"aqm": "red", "params": {"min_th": 2, "max_th": 15, "max_p": 0.5, "w": 0.1}}
     given = row_scenario(
         {"kind": "tcp", "count": 2, "source": "a", "sink": "b", "tcp": TCP | {"ecn": True}},
         {"kind": "datagrams", "rate_bps": 1e6, "packet_bytes": 1000, "source": "c", "sink": "b"},
         duration_s=1.0,
+        warm_up_s=0.0,
         queue={"limit": 20, "ecn": True},
-        disciplines=[marks],
+        disciplines=[marks | {"ecn": True}],
     )
     laid = layout(given, given.disciplines[0])
     last = laid.scenario, laid.discipline
@@ -538,16 +539,17 @@ def in_a_row_here():
 
 
 def check_both_routers_have_their_own(row):
-    """Each sends and marks; datagrams go around the first."""
-    clients, datagrams = row.hosts[0], []
+    """Datagrams go around the first; the second gets TCP's data, too, and marks."""
+    clients, datagrams, marks = row.hosts[0], [], []
     for seen, told in ((clients.seen[0], clients.router), (row.seen[0], row.router)):
         counts = json.loads(told)
-        assert len(seen.left) > 150
-        assert counts["sent"] >= len(seen.left)
-        assert counts["verdicts"]["MARK"] > 20
+        assert 100 < len(seen.left) <= counts["sent"]
+        marks.append(counts["verdicts"]["MARK"])
         datagrams.append(int((seen.left["ports"] & 0xFFFF == DATAGRAM_PORT).sum()))
-    # 125 a second
-    assert datagrams == [0, pytest.approx(125, abs=10)]
+    assert marks[1] > 5
+    # of 125 some are lost, as they cannot be marked
+    assert datagrams[0] == 0
+    assert 60 < datagrams[1] < 125
 
 
 def check_nothing_is_lost_between_counts(record, datagrams=True):
