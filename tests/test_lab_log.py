@@ -154,6 +154,8 @@ FEW = [
     Case("pie", "random", "drr", ecn=True),
     Case("blue", "tail", "sfq"),
     Case("rem", "front", ecn=True, limit_bytes="15000"),
+    # the one whose functions take most stack
+    Case("fred", "random", ecn=True),
 ]
 # of qdisc_packets.c
 FLOWS = 12

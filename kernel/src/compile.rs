@@ -84,8 +84,9 @@ pub(crate) const FLAGS: [&str; 10] = [
 ];
 
 /// A qdisc is inlined into one function, because a call of an AQM would first write the whole view
-/// to memory. Not for an AQM with an `occupancy` function (FRED): inlined, it would be larger than
-/// the verifier accepts. AQMs of classes are in functions that are never inlined.
+/// to memory, and one queue's functions would take more stack than there is. Not for an AQM with an
+/// `occupancy` function (FRED) in flow queues: inlined, it would be larger than the verifier accepts.
+/// AQMs of classes are in functions that are never inlined.
 const INLINED: [&str; 2] = ["-mllvm", "-inline-threshold=100000"];
 
 /// An AQM compiled for BPF, not yet seen by a kernel.
@@ -186,7 +187,7 @@ fn features(program: Program, aqms: &[&Class]) -> Vec<String> {
     let is_users = aqms.iter().any(|class| class.header.is_some());
     let look_at = |text: &str| aqms.iter().any(|class| looks_at(functions(class), text));
     let mut flags = Vec::new();
-    let is_small = program.has_classes() || !has(|of| of.occupancy);
+    let is_small = scheduler.is_none() || program.has_classes() || !has(|of| of.occupancy);
     if program != Program::Judge && is_small {
         flags.extend(INLINED.map(str::to_owned));
     }

@@ -137,6 +137,7 @@ struct instance {
 	u32 first_place;	/* of its part of the map of places */
 	u32 until_sample;	/* arrivals before the next one that is sampled */
 	u32 is_sending;		/* the map `on_link` has its packet */
+	u64 sending_since_ns;	/* when that one arrived */
 	u64 free_ns;		/* when the link has sent, or will have sent, its last packet */
 	u64 ended_ns;		/* the same, or when a later packet was dropped as it left */
 	u64 watched_ns;		/* time for which the watchdog was last set */

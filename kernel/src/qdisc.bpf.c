@@ -308,12 +308,8 @@ static INLINE enum aqm_verdict judge(struct Qdisc *sch, struct instance *instanc
 #endif
 }
 
-/*
- * Takes the packet at the head of the next queue, which arrived at `since_ns`; null if its AQM drops it
- * or there is none.
- */
-static INLINE struct sk_buff *leave(struct Qdisc *sch, struct instance *instance, u64 now_ns,
-				    u64 *since_ns)
+/* Takes the packet at the head of the next queue; null if its AQM drops it or there is none. */
+static INLINE struct sk_buff *leave(struct Qdisc *sch, struct instance *instance, u64 now_ns)
 {
 	u32 number = next_lane(instance, now_ns);
 	struct lane *lane = lane_for(sch, instance, number, now_ns);
@@ -345,7 +341,8 @@ static INLINE struct sk_buff *leave(struct Qdisc *sch, struct instance *instance
 	sent(instance, number, waited.bytes);
 	log_time(instance, HAPPENED_SEND, number, waited.packet, 0, 0, now_ns, instance->free_ns);
 	count_departure(instance, now_ns, waited.since_ns, ready_ns, waited.bytes);
-	*since_ns = waited.since_ns;
+	if (keeps_sending())
+		instance->sending_since_ns = waited.since_ns;
 	return skb;
 }
 
@@ -370,7 +367,6 @@ static INLINE void ask_again(struct Qdisc *sch, struct instance *instance, u64 w
 OUTLINED struct sk_buff *next_packet(struct Qdisc *sch, struct instance *instance, u64 now_ns)
 {
 	struct sk_buff *skb = 0;
-	u64 since_ns = 0;
 
 	if (!fixed.is_shaped || now_ns >= instance->free_ns)
 		now_ns = ktime_get_ns();
@@ -389,13 +385,13 @@ OUTLINED struct sk_buff *next_packet(struct Qdisc *sch, struct instance *instanc
 	log_time(instance, HAPPENED_ASK, 0, 0, 0, 0, now_ns, 0);
 	tick_together(instance, now_ns);
 	end_service(sch, instance, now_ns);
-	skb = leave(sch, instance, now_ns, &since_ns);
+	skb = leave(sch, instance, now_ns);
 #if defined(HAS_DEPART) || defined(SCHEDULER)
 	if (!skb) {
 		FOR_UP_TO(fixed.places) {
 			if (!sch->q.qlen || ready_ns(instance))
 				break;
-			skb = leave(sch, instance, now_ns, &since_ns);
+			skb = leave(sch, instance, now_ns);
 			if (skb)
 				break;
 		}
@@ -409,7 +405,7 @@ OUTLINED struct sk_buff *next_packet(struct Qdisc *sch, struct instance *instanc
 	}
 sent:
 	if (keeps_sending()) {
-		skb = follow(instance, skb, since_ns);
+		skb = follow(instance, skb);
 		/* if one goes, the kernel asks again at once */
 		if (!skb && instance->is_sending)
 			ask_again(sch, instance, next_look_ns(instance, now_ns));
@@ -500,7 +496,7 @@ SECTION("struct_ops/reset") void reset(u64 *context)
 			bpf_kfree_skb(skb);
 	}
 	if (keeps_sending()) {
-		skb = follow(instance, 0, 0);
+		skb = follow(instance, 0);
 		if (skb)
 			bpf_kfree_skb(skb);
 	}

@@ -9,7 +9,6 @@
 
 struct on_link {
 	struct sk_buff __kptr *skb;
-	u64 since_ns;	/* its arrival */
 };
 
 /* The packet of each instance; none where keeps_sending() says no. */
@@ -25,10 +24,8 @@ static INLINE u32 is_sending(const struct instance *instance)
 	return keeps_sending() && instance->is_sending;
 }
 
-/*
- * Puts a packet that arrived at `since_ns`, or none, on the link. Returns the one before it, or null.
- */
-static INLINE struct sk_buff *follow(struct instance *instance, struct sk_buff *skb, u64 since_ns)
+/* Puts a packet, or none, on the link. Returns the one before it, or null. */
+static INLINE struct sk_buff *follow(struct instance *instance, struct sk_buff *skb)
 {
 	u32 number = instance->number;
 	struct on_link *link = map_lookup(&on_link, &number);
@@ -36,18 +33,13 @@ static INLINE struct sk_buff *follow(struct instance *instance, struct sk_buff *
 	if (!link)
 		return skb;
 	instance->is_sending = skb != 0;
-	link->since_ns = since_ns;
 	return kptr_exchange(&link->skb, skb);
 }
 
 /* Counts the delay of the packet whose transmission has just ended. */
 static INLINE void count_sent(struct instance *instance)
 {
-	u32 number = instance->number;
-	struct on_link *link = map_lookup(&on_link, &number);
-
-	if (link)
-		count_delay(instance, instance->free_ns - link->since_ns);
+	count_delay(instance, instance->free_ns - instance->sending_since_ns);
 }
 
 #endif
