@@ -207,7 +207,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn receive(&mut self, now: Instant, packet: Packet) {
         let receiver = &mut self.ends.receivers[packet.flow as usize];
         let kind = &self.ends.kinds[receiver.kind as usize];

@@ -38,6 +38,7 @@ mod receiver;
 mod recovery;
 mod reduction;
 mod rto;
+mod runs;
 mod segment;
 mod sender;
 mod sending;

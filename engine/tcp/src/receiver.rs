@@ -1,12 +1,11 @@
 //! The receiver: acknowledges what arrives.
 
-use smallvec::SmallVec;
-
 use crate::accurate_ecn::Counter;
 use crate::ack_delay::AckDelay;
 use crate::config::Config;
 use crate::deadline::Deadline;
 use crate::negotiation::Feedback;
+use crate::runs::Runs;
 use crate::segment::{Ack, Block, Echo, Segment};
 
 /// The receiving endpoint of one flow.
@@ -14,11 +13,8 @@ use crate::segment::{Ack, Block, Echo, Segment};
 pub struct Receiver {
     /// The next packet expected.
     next: u32,
-    /// Runs that arrived out of order, the most recent first (RFC 2018, section 4). Usually they
-    /// are few, and then they are stored inline, without another access to memory.
-    ahead: SmallVec<[Block; 2]>,
-    /// One past the highest packet of these runs; no more than `next` if there are none.
-    highest: u32,
+    /// Packets have arrived out of order, and some before them have not.
+    has_gap: bool,
     /// A mark has arrived, and the sender has not answered with CWR (RFC 3168, section 6.1.3). For
     /// a sender that counts marks: the last packet was marked (RFC 8257's DCTCP.CE).
     echo: bool,
@@ -30,10 +26,10 @@ pub struct Receiver {
     feedback: Option<Feedback>,
     /// Packets that the delayed ACK is for.
     held: u8,
-    /// So many packets after `next` begin no run.
-    clear: u16,
     /// When the delayed ACK is due, ns.
     held_until: Deadline,
+    /// What arrived out of order.
+    ahead: Option<Box<Runs>>,
     /// State of a receiver with adaptive delays ([`Quirks::adapts_ack_delay`](crate::Quirks)).
     delay: Option<Box<AckDelay>>,
 }
@@ -100,10 +96,10 @@ impl Receiver {
         }
         let at_once = segment.cwr && config.quirks.adapts_ack_delay
             || segment.push && config.quirks.pushes_writes;
-        let no_gap = self.ahead.is_empty();
+        let no_gap = !self.has_gap;
         self.insert(segment.seq);
         if let Some(delay) = &mut self.delay {
-            delay.on_read(now_ns, self.next, !self.ahead.is_empty());
+            delay.on_read(now_ns, self.next, self.has_gap);
         }
         let in_order = no_gap && segment.seq + 1 == self.next;
         if let Some(delay_ns) = config.delayed_ack_ns
@@ -198,10 +194,8 @@ impl Receiver {
             delay.on_ack();
         }
         let mut sack = [Block::default(); 3];
-        if config.variant.uses_sack() {
-            for (reported, block) in sack.iter_mut().zip(&self.ahead) {
-                *reported = *block;
-            }
+        if self.has_gap && config.variant.uses_sack() {
+            self.report(&mut sack);
         }
         let (ece, ace) = match config.accurate_ecn && self.feedback(config) == Feedback::Accurate {
             true => (false, self.marks.get()),
@@ -215,10 +209,17 @@ impl Receiver {
         }
     }
 
+    #[inline(never)]
+    fn report(&self, sack: &mut [Block; 3]) {
+        if let Some(ahead) = &self.ahead {
+            *sack = ahead.latest();
+        }
+    }
+
     /// Records a packet. A packet that arrived before only changes which run is reported first.
     #[inline]
     fn insert(&mut self, seq: u32) {
-        if seq == self.next && self.ahead.is_empty() {
+        if seq == self.next && !self.has_gap {
             self.next += 1;
         } else if seq >= self.next {
             self.insert_beside_gap(seq);
@@ -227,143 +228,18 @@ impl Receiver {
 
     #[inline(never)]
     fn insert_beside_gap(&mut self, seq: u32) {
-        if seq >= self.highest {
-            return self.insert_at_edge(seq);
+        let ahead = self.ahead.get_or_insert_default();
+        if seq > self.next {
+            self.has_gap = true;
+            return ahead.insert(seq);
         }
-        if seq == self.next {
-            self.insert_first(seq);
-        } else {
-            self.insert_between(seq);
-        }
-        if self.ahead.is_empty() {
-            // a burst of losses may have allocated memory that is not needed any more
-            self.ahead = SmallVec::new();
-        }
-    }
-
-    /// Records the packet that was expected. The run after it, if it follows at once, is the lowest of
-    /// all and mostly the oldest.
-    fn insert_first(&mut self, seq: u32) {
-        self.next = seq + 1;
-        if self.clear > 0 {
-            self.clear -= 1;
-            return;
-        }
-        if let Some(place) = last_place(&self.ahead, |run| run.start == seq + 1) {
-            self.next = self.ahead.remove(place).end;
-        } else {
-            let starts = self.ahead.iter().map(|run| run.start);
-            self.keep_clear(starts.fold(u32::MAX, u32::min), u16::MAX);
+        self.next = ahead.take_first(seq + 1).unwrap_or(seq + 1);
+        self.has_gap = !ahead.is_empty();
+        if !self.has_gap && ahead.is_large() {
+            // a burst of losses has allocated memory that is not needed any more
+            self.ahead = None;
         }
     }
-
-    /// Records a packet between `next` and the highest one.
-    fn insert_between(&mut self, seq: u32) {
-        // holes are mostly filled in their order: the run before was the last to grow, the one after
-        // is old
-        let before = first_place(&self.ahead, |run| run.end == seq);
-        let after = last_place(&self.ahead, |run| run.start == seq + 1);
-        if before.is_none() && after.is_none() && self.report_again(seq) {
-            return;
-        }
-        let (one, other) = match (before, after) {
-            (Some(before), Some(after)) => (Some(before.min(after)), Some(before.max(after))),
-            (before, after) => (before.or(after), None),
-        };
-        let mut joined = Block {
-            start: seq,
-            end: seq + 1,
-        };
-        for place in one.into_iter().chain(other) {
-            joined.start = joined.start.min(self.ahead[place].start);
-            joined.end = joined.end.max(self.ahead[place].end);
-        }
-        // the higher place first: the lower one stays what it is
-        other.map(|place| self.ahead.remove(place));
-        self.keep_clear(joined.start, self.clear);
-        match one {
-            Some(place) => self.report_anew(place, joined),
-            None => self.report_first(joined),
-        }
-    }
-
-    /// A run begins at `start`, and else none within `most` packets after `next`.
-    fn keep_clear(&mut self, start: u32, most: u16) {
-        let before = start - self.next - 1;
-        self.clear = before.min(u32::from(most)) as u16;
-    }
-
-    /// Reports the run of a packet that arrived before; false if there is none.
-    fn report_again(&mut self, seq: u32) -> bool {
-        let has = |run: &Block| (run.start <= seq) & (seq < run.end);
-        let Some(place) = first_place(&self.ahead, has) else {
-            return false;
-        };
-        self.report_anew(place, self.ahead[place]);
-        true
-    }
-
-    /// Records a packet above all before it: there may be hundreds of runs, and none can follow it.
-    fn insert_at_edge(&mut self, seq: u32) {
-        let last = match seq == self.highest {
-            true => self.ahead.iter().position(|run| run.end == seq),
-            false => None,
-        };
-        self.highest = seq + 1;
-        if self.ahead.is_empty() {
-            self.clear = 0;
-        }
-        match last {
-            Some(place) => {
-                let start = self.ahead[place].start;
-                let end = self.highest;
-                self.report_anew(place, Block { start, end });
-            }
-            None => self.report_first(Block {
-                start: seq,
-                end: seq + 1,
-            }),
-        }
-    }
-
-    /// Reports a run at some place first from now on; it has become `run`.
-    fn report_anew(&mut self, place: usize, run: Block) {
-        self.ahead.copy_within(..place, 1);
-        self.ahead[0] = run;
-    }
-
-    fn report_first(&mut self, run: Block) {
-        if self.ahead.len() == self.ahead.capacity() {
-            // do not double the capacity: in a burst of losses all flows need memory at once
-            self.ahead.grow(self.ahead.len() + 4);
-        }
-        self.ahead.insert(0, run);
-    }
-}
-
-/// Runs that are compared at once, without an early end: there may be hundreds of them.
-const AT_ONCE: usize = 16;
-
-/// True if `is` is true for one of the runs.
-fn any(runs: &[Block; AT_ONCE], is: impl Fn(&Block) -> bool) -> bool {
-    runs.iter().fold(false, |any, run| any | is(run))
-}
-
-/// Returns the place of the first run for which `is` is true.
-fn first_place(runs: &[Block], is: impl Fn(&Block) -> bool) -> Option<usize> {
-    let (chunks, _) = runs.as_chunks();
-    let has = chunks.iter().position(|chunk| any(chunk, &is));
-    let from = has.unwrap_or(chunks.len()) * AT_ONCE;
-    let place = runs[from..].iter().position(is);
-    place.map(|place| from + place)
-}
-
-/// Returns the place of the last run for which `is` is true.
-fn last_place(runs: &[Block], is: impl Fn(&Block) -> bool) -> Option<usize> {
-    let (rest, chunks) = runs.as_rchunks();
-    let has = chunks.iter().rposition(|chunk| any(chunk, &is));
-    let to = rest.len() + has.map_or(0, |number| number + 1) * AT_ONCE;
-    runs[..to].iter().rposition(is)
 }
 
 #[cfg(test)]
@@ -410,7 +286,11 @@ mod tests {
                 receiver.insert(seq);
                 insert_plainly(&mut next, &mut ahead, seq);
                 prop_assert_eq!(receiver.next, next);
-                prop_assert_eq!(&receiver.ahead[..], &ahead[..]);
+                let reported = receiver.ahead.as_ref().map(|ahead| ahead.latest()).unwrap_or_default();
+                prop_assert_eq!(receiver.has_gap, !ahead.is_empty());
+                let mut latest = [Block::default(); 3];
+                latest.iter_mut().zip(&ahead).for_each(|(place, run)| *place = *run);
+                prop_assert_eq!(reported, latest);
             }
         }
     }
