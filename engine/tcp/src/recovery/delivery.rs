@@ -110,8 +110,8 @@ impl Deliveries {
     }
 
     /// Returns the packets found lost since the last call.
-    pub fn take_losses(&mut self) -> Vec<LostPacket> {
-        std::mem::take(&mut self.losses)
+    pub fn take_losses(&mut self) -> impl Iterator<Item = LostPacket> {
+        self.losses.drain(..)
     }
 
     /// Returns what an ACK that expects `next` says (section 3.3, GenerateRateSample).

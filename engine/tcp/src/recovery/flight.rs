@@ -35,6 +35,8 @@ pub(crate) struct Lost {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flight {
     packets: VecDeque<Packet>,
+    /// The number of the first one, if there is any.
+    first: u32,
     /// When packets were sent, and their numbers, in this order; some are out of date. Kept only
     /// while packets are missing: then what was sent before a packet that arrived is at the front.
     sendings: Option<VecDeque<(u64, u32)>>,
@@ -50,6 +52,11 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
+    /// Returns the place of a packet; one before the first has a place behind all.
+    fn place(&self, seq: u32) -> usize {
+        seq.wrapping_sub(self.first) as usize
+    }
+
     /// Packets in the network (RFC 6675's pipe).
     pub fn flying(&self) -> u32 {
         self.flying
@@ -94,8 +101,11 @@ impl Flight {
         if self.sendings.is_some() {
             self.note_sending(now_ns, seq);
         }
-        let first = self.packets.front().map_or(seq, |packet| packet.seq);
-        if seq - first == self.packets.len() as u32 {
+        if self.packets.is_empty() {
+            self.first = seq;
+        }
+        let place = self.place(seq);
+        if place == self.packets.len() {
             self.packets.push_back(Packet {
                 seq,
                 sent_ns: now_ns,
@@ -104,11 +114,13 @@ impl Flight {
                 fate: Fate::Flying,
             });
             self.flying += 1;
-        } else if let Some(packet) = self.packets.get_mut((seq - first) as usize) {
+        } else if let Some(packet) = self.packets.get_mut(place) {
             packet.sent_ns = now_ns;
             self.retransmitted += u32::from(!packet.retransmitted);
             packet.retransmitted = true;
-            self.turn(seq - first, Fate::Flying);
+            let before = std::mem::replace(&mut packet.fate, Fate::Flying);
+            *self.count(before) -= 1;
+            self.flying += 1;
         }
     }
 
@@ -122,10 +134,11 @@ impl Flight {
     /// Removes and returns a packet before `next`, the first that the receiver expects. The flag is
     /// true if it was not SACKed before.
     pub fn take_before(&mut self, next: u32) -> Option<(Packet, bool)> {
-        if self.packets.front()?.seq >= next {
+        if self.first >= next {
             return None;
         }
         let packet = self.packets.pop_front()?;
+        self.first += 1;
         *self.count(packet.fate) -= 1;
         self.retransmitted -= u32::from(packet.retransmitted);
         self.missing -= u32::from(packet.missing);
@@ -142,49 +155,62 @@ impl Flight {
 
     /// True if a packet is in flight and not known to have arrived.
     pub fn is_unknown(&self, seq: u32) -> bool {
-        let first = self.packets.front().map(|packet| packet.seq);
-        let place = first.and_then(|first| seq.checked_sub(first));
-        let packet = place.and_then(|place| self.packets.get(place as usize));
+        let packet = self.packets.get(self.place(seq));
         packet.is_some_and(|packet| packet.fate != Fate::Sacked)
     }
 
     /// Notes that a packet arrived out of order; returns it if that is news.
     pub fn sack(&mut self, seq: u32) -> Option<Packet> {
-        let place = seq.checked_sub(self.packets.front()?.seq)?;
-        let packet = *self.packets.get(place as usize)?;
-        (packet.fate != Fate::Sacked).then(|| {
-            self.turn(place, Fate::Sacked);
-            self.miss(place, false);
-            packet
-        })
+        let place = self.place(seq);
+        let packet = self.packets.get_mut(place)?;
+        let before = *packet;
+        if before.fate == Fate::Sacked {
+            return None;
+        }
+        (packet.fate, packet.missing) = (Fate::Sacked, false);
+        self.missing -= u32::from(before.missing);
+        *self.count(before.fate) -= 1;
+        self.sacked += 1;
+        Some(before)
     }
 
     /// Marks as lost all packets in the network for which `is_lost` is true.
     pub fn lose(&mut self, mut is_lost: impl FnMut(&Packet) -> bool) -> Lost {
         let mut lost = Lost::default();
         for place in 0..self.packets.len() {
-            self.lose_if(place as u32, &mut lost, &mut is_lost);
+            self.stays(place, &mut lost, &mut is_lost);
         }
         lost
     }
 
-    /// The same, of the packets that were sent at this time or before.
-    pub fn lose_until(&mut self, sent_ns: u64, mut is_lost: impl FnMut(&Packet) -> bool) -> Lost {
+    /// The same, of the packets that were sent before `latest` (time, ns, and number), which
+    /// arrived.
+    pub fn lose_before(
+        &mut self,
+        latest: (u64, u32),
+        mut is_lost: impl FnMut(&Packet) -> bool,
+    ) -> Lost {
         let mut lost = Lost::default();
         let mut sendings = match self.sendings.take() {
             Some(sendings) => sendings,
             None => self.in_order_of_time(),
         };
         let mut looked_at = 0;
-        while let Some((when_ns, seq)) = sendings.get(looked_at)
-            && *when_ns <= sent_ns
+        while let Some(&(when_ns, seq)) = sendings.get(looked_at)
+            && when_ns <= latest.0
         {
-            let place = self.place_of(*when_ns, *seq);
-            let flies = place.is_some_and(|place| {
-                self.lose_if(place, &mut lost, &mut is_lost);
-                self.packets[place as usize].fate == Fate::Flying
-            });
-            if flies || looked_at > 0 {
+            if (when_ns, seq) > latest {
+                // of the same burst
+                looked_at += 1;
+                continue;
+            }
+            let mut is_up_to_date = false;
+            let mut is_lost = |packet: &Packet| {
+                is_up_to_date = packet.sent_ns == when_ns;
+                is_up_to_date && is_lost(packet)
+            };
+            let stays = self.stays(self.place(seq), &mut lost, &mut is_lost);
+            if stays && is_up_to_date || looked_at > 0 {
                 looked_at += 1;
             } else {
                 sendings.pop_front();
@@ -204,33 +230,43 @@ impl Flight {
         sendings.into()
     }
 
-    fn lose_if(&mut self, place: u32, lost: &mut Lost, is_lost: &mut impl FnMut(&Packet) -> bool) {
-        let packet = &self.packets[place as usize];
-        if packet.fate == Fate::Flying && is_lost(packet) {
-            lost.packets += 1;
-            lost.again |= packet.retransmitted;
-            self.losses.push(Reverse(packet.seq));
-            self.turn(place, Fate::Lost);
-            self.miss(place, true);
+    /// Marks a packet as lost if it is in the network and `is_lost` is true; returns true if it
+    /// stays in the network.
+    #[inline]
+    fn stays(
+        &mut self,
+        place: usize,
+        lost: &mut Lost,
+        is_lost: &mut impl FnMut(&Packet) -> bool,
+    ) -> bool {
+        let packet = self.packets.get_mut(place);
+        let Some(packet) = packet.filter(|packet| packet.fate == Fate::Flying) else {
+            return false;
+        };
+        if !is_lost(packet) {
+            return true;
         }
-    }
-
-    /// Returns the place of a packet that was sent at this time and not again.
-    fn place_of(&self, sent_ns: u64, seq: u32) -> Option<u32> {
-        let place = seq.checked_sub(self.packets.front()?.seq)?;
-        let packet = self.packets.get(place as usize)?;
-        (packet.sent_ns == sent_ns).then_some(place)
+        self.missing += u32::from(!packet.missing);
+        (packet.fate, packet.missing) = (Fate::Lost, true);
+        self.flying -= 1;
+        self.lost += 1;
+        self.losses.push(Reverse(packet.seq));
+        lost.packets += 1;
+        lost.again |= packet.retransmitted;
+        false
     }
 
     /// Marks all lost packets as in the network again.
     pub fn lose_none(&mut self) {
         self.sendings = None;
-        for place in 0..self.packets.len() {
-            self.miss(place as u32, false);
-            if self.packets[place].fate == Fate::Lost {
-                self.turn(place as u32, Fate::Flying);
+        for packet in &mut self.packets {
+            packet.missing = false;
+            if packet.fate == Fate::Lost {
+                packet.fate = Fate::Flying;
             }
         }
+        self.flying += std::mem::take(&mut self.lost);
+        self.missing = 0;
     }
 
     /// Returns the first packet that is considered lost.
@@ -238,27 +274,14 @@ impl Flight {
         if self.lost == 0 {
             return None;
         }
-        let first = self.packets.front()?.seq;
         loop {
             let Reverse(seq) = *self.losses.peek()?;
-            let place = seq.checked_sub(first);
-            let packet = place.and_then(|place| self.packets.get(place as usize));
+            let packet = self.packets.get(self.place(seq));
             if packet.is_some_and(|packet| packet.fate == Fate::Lost) {
                 return Some(seq);
             }
             self.losses.pop();
         }
-    }
-
-    fn turn(&mut self, place: u32, fate: Fate) {
-        let before = std::mem::replace(&mut self.packets[place as usize].fate, fate);
-        *self.count(before) -= 1;
-        *self.count(fate) += 1;
-    }
-
-    fn miss(&mut self, place: u32, missing: bool) {
-        let before = std::mem::replace(&mut self.packets[place as usize].missing, missing);
-        self.missing = self.missing + u32::from(missing) - u32::from(before);
     }
 
     fn count(&mut self, fate: Fate) -> &mut u32 {

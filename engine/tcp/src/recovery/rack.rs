@@ -167,9 +167,18 @@ impl Rack {
     fn learn_out_of_order(&mut self, ack: &Ack, take: &mut impl FnMut(&mut Rack, Packet)) {
         let known = std::mem::replace(&mut self.known, ack.sack);
         let mut blocks = ack.sack;
-        blocks.sort_unstable_by_key(|block| block.start);
-        for block in blocks {
-            outside(block, &known, |seq| {
+        // mostly only the first block is news, and the others moved back by a place at most
+        let [_, second, third] = blocks;
+        let are_known =
+            (second == known[0] || second == known[1]) && (third == known[1] || third == known[2]);
+        let news = if are_known {
+            &blocks[..1]
+        } else {
+            blocks.sort_unstable_by_key(|block| block.start);
+            &blocks[..]
+        };
+        for block in news {
+            outside(*block, &known, |seq| {
                 if let Some(packet) = self.flight.sack(seq) {
                     take(self, packet);
                 }
@@ -233,10 +242,7 @@ impl Rack {
         let mut last_due_ns = None;
         let (rtt_ns, flight) = (self.rtt_ns, &mut self.flight);
         let deliveries = &mut self.deliveries;
-        let lost = flight.lose_until(latest.0, |packet| {
-            if (packet.sent_ns, packet.seq) >= latest {
-                return false;
-            }
+        let lost = flight.lose_before(latest, |packet| {
             let due_ns = packet.sent_ns + rtt_ns + window_ns;
             if due_ns > now_ns {
                 last_due_ns = last_due_ns.max(Some(due_ns));
