@@ -172,9 +172,9 @@ fn safe_in_flight(in_flight: u32, lost: u32) -> f64 {
 impl State {
     /// True if too much was lost or marked (`bbr_is_inflight_too_high`).
     pub(super) fn is_too_high(&self, rate: &Rate) -> bool {
-        let lost = (f64::from(rate.in_flight_at_send) * MOST_LOST).floor();
-        let marked = (f64::from(rate.packets) * MOST_MARKED).floor();
-        f64::from(rate.lost) > lost || self.answers_marks && f64::from(rate.ce) > marked
+        // numbers of packets are whole: that the source rounds the limits down changes nothing
+        f64::from(rate.lost) > f64::from(rate.in_flight_at_send) * MOST_LOST
+            || self.answers_marks && f64::from(rate.ce) > f64::from(rate.packets) * MOST_MARKED
     }
 
     /// `bbr_handle_inflight_too_high`, with the packets in flight that were safe.
@@ -193,7 +193,7 @@ impl State {
     /// `bbr_skb_marked_lost`.
     pub(super) fn on_lost(&mut self, window: &Window, lost: &LostPacket) {
         self.note_loss();
-        let most = (f64::from(lost.in_flight_at_send) * MOST_LOST).floor();
+        let most = f64::from(lost.in_flight_at_send) * MOST_LOST;
         if self.bounds.probes && f64::from(lost.lost) > most {
             let safe = safe_in_flight(lost.in_flight_at_send, lost.lost);
             self.go_lower(window, safe, lost.app_limited, lost.now_ns);

@@ -121,7 +121,9 @@ struct State {
     is_full: bool,
     pacing_gain: f64,
     window_gain: f64,
+    /// Rate at which packets leave, 0: not known yet, and how many leave together.
     pacing_rate: f64,
+    burst: u32,
     window_before: f64,
     phase: Phase,
     restarts: bool,
@@ -169,6 +171,7 @@ impl Default for State {
             pacing_gain: STARTUP_GAIN,
             window_gain: WINDOW_GAIN,
             pacing_rate: 0.0,
+            burst: LEAST_BURST,
             window_before: 0.0,
             phase: Phase::Open,
             restarts: false,
@@ -272,7 +275,7 @@ impl Control for Bbr3 {
     }
 
     fn burst(&self) -> u32 {
-        self.0.burst()
+        self.0.burst
     }
 
     fn marked_share(&self) -> Option<f64> {
@@ -314,6 +317,7 @@ impl State {
             // of the handshake
             self.min_rtt_ns = Some(of.ack.min_rtt_ns);
             self.probe_rtt_min_ns = self.min_rtt_ns;
+            self.update_burst();
         }
         self.fills_window &= self.delivered < self.fills_window_until;
         self.count_rounds(of);
@@ -390,7 +394,7 @@ impl State {
 
     /// `bbr_quantization_budget`.
     fn with_ends(&self, packets: f64) -> f64 {
-        let least = f64::from(3 * self.burst()).max(LEAST_WINDOW);
+        let least = f64::from(3 * self.burst).max(LEAST_WINDOW);
         let probes = self.mode == Mode::ProbeBw(Cycle::Up);
         packets.max(least) + if probes { 2.0 } else { 0.0 }
     }
@@ -405,7 +409,8 @@ impl State {
         self.target(self.bounds.rate()).min(window.cwnd)
     }
 
-    fn burst(&self) -> u32 {
+    /// Must follow each change of the pacing rate and of the shortest round trip.
+    fn update_burst(&mut self) {
         let halvings = self
             .min_rtt_ns
             .map_or(u64::from(u32::MAX), |ns| ns / HALVED_EACH_NS);
@@ -413,14 +418,14 @@ impl State {
             .checked_shr(halvings.min(64) as u32)
             .unwrap_or(0);
         let bytes = self.pacing_rate * PACKET_BYTES / BURSTS_PER_SECOND + near as f64;
-        ((bytes / PACKET_BYTES) as u32).clamp(LEAST_BURST, LARGEST_BURST)
+        self.burst = ((bytes / PACKET_BYTES) as u32).clamp(LEAST_BURST, LARGEST_BURST);
     }
 
     /// `bbr_packets_in_net_at_edt`.
     fn at_next_departure(&self, window: &Window, in_flight: u32, now_ns: u64) -> f64 {
         let mut packets = f64::from(in_flight);
         if self.pacing_gain > 1.0 {
-            packets += f64::from(self.burst());
+            packets += f64::from(self.burst);
         }
         let until_s = window.wait_ns(now_ns) as f64 * 1e-9;
         (packets - (self.bounds.rate() * until_s).floor()).max(0.0)
@@ -450,14 +455,14 @@ impl State {
 
     /// `bbr_check_drain`.
     fn check_drain(&mut self, window: &mut Window, of: &Ack) {
-        let target = self.target(self.bounds.max_rate());
         if self.mode == Mode::Startup && self.is_full {
             self.mode = Mode::Drain;
-            window.ssthresh = target;
+            window.ssthresh = self.target(self.bounds.max_rate());
             self.forget_signals();
         }
         if self.mode == Mode::Drain
-            && self.at_next_departure(window, of.flight.now, of.now_ns) <= target
+            && self.at_next_departure(window, of.flight.now, of.now_ns)
+                <= self.target(self.bounds.max_rate())
         {
             self.begin_down(of.now_ns);
         }
@@ -483,6 +488,7 @@ impl State {
         if self.is_full && rate > 0.0 || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
+        self.update_burst();
     }
 
     /// `bbr_set_cwnd`: losses do not change it, only the bounds that they set.

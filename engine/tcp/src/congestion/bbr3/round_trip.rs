@@ -30,6 +30,7 @@ impl State {
             && (is_old || self.min_rtt_ns.is_none_or(|least| rtt_ns <= least))
         {
             (self.min_rtt_ns, self.min_rtt_at) = (Some(rtt_ns), self.probe_rtt_min_at);
+            self.update_burst();
         }
         if is_due && !self.restarts && self.mode != Mode::ProbeRtt {
             self.remember(window.cwnd);
