@@ -8,15 +8,19 @@
 //! draws the first phase of PROBE_BW by chance; here it is a hash of the time, because endpoints
 //! draw no random numbers.
 
+mod cycle;
 mod model;
 mod policer;
+mod round_trip;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use super::{Control, Delivery, Event, InFlight, Sample, Sent, Window, hash};
-use crate::config::{Config, MS, SECOND};
+use crate::config::{Config, MS};
 use crate::sender::Phase;
-use crate::timers::{JIFFY_NS, jiffies};
+use crate::timers::jiffies;
+use cycle::CYCLE;
 pub(super) use model::Aggregation;
 use model::LargestRate;
 use policer::{Policer, Totals};
@@ -30,10 +34,6 @@ const DRAIN_GAIN: f64 = 88.0 / 256.0;
 /// Gain of the window (`bbr_cwnd_gain`).
 const WINDOW_GAIN: f64 = 2.0;
 
-/// Pacing gains of the phases of PROBE_BW (`bbr_pacing_gain`): ask for more, drain what that queued,
-/// cruise. Each lasts about a round trip.
-const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-
 /// Packets are sent a bit more slowly than the estimate says (`bbr_pacing_margin_percent`).
 pub(super) const MARGIN: f64 = 0.99;
 
@@ -41,11 +41,6 @@ pub(super) const MARGIN: f64 = 0.99;
 /// (`bbr_full_bw_thresh`, `bbr_full_bw_cnt`).
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u8 = 3;
-
-/// How long a shortest round-trip time counts, and how long PROBE_RTT lasts, jiffies
-/// (`bbr_min_rtt_win_sec`, `bbr_probe_rtt_mode_ms`).
-const MIN_RTT_COUNTS: u64 = 10 * SECOND / JIFFY_NS;
-const PROBE_RTT_LASTS: u64 = 200 * MS / JIFFY_NS;
 
 /// Least window, packets, and the window of PROBE_RTT (`bbr_cwnd_min_target`).
 const LEAST_WINDOW: f64 = 4.0;
@@ -328,77 +323,6 @@ impl State {
         }
     }
 
-    /// Returns the bandwidth-delay product times a gain, packets (`bbr_bdp`).
-    fn product(&self, rate: f64, gain: f64) -> f64 {
-        let Some(min_rtt_ns) = self.min_rtt_ns else {
-            return FIRST_WINDOW;
-        };
-        // without a packet more for the rounding of a whole number
-        (rate * min_rtt_ns as f64 * 1e-9 * gain - 1e-6).ceil()
-    }
-
-    /// Returns the packets in flight for so many in the network: there are some more at both ends
-    /// (`bbr_quantization_budget`).
-    fn with_ends(&self, packets: f64) -> f64 {
-        let even = 2.0 * ((packets + 3.0 * f64::from(self.burst)) / 2.0).ceil();
-        if self.mode == Mode::ProbeBw && self.cycle == 0 {
-            return even + 2.0;
-        }
-        even
-    }
-
-    /// `bbr_inflight`.
-    fn target(&self, gain: f64) -> f64 {
-        self.with_ends(self.product(self.largest_rate.get(), gain))
-    }
-
-    /// Returns how many packets will be in the network when the next one leaves
-    /// (`bbr_packets_in_net_at_edt`).
-    fn at_next_departure(&self, window: &Window, in_flight: u32, now_ns: u64) -> f64 {
-        let mut packets = f64::from(in_flight);
-        if self.pacing_gain > 1.0 {
-            packets += f64::from(self.burst);
-        }
-        let until_s = window.wait_ns(now_ns) as f64 * 1e-9;
-        (packets - (self.rate() * until_s).floor()).max(0.0)
-    }
-
-    /// `bbr_is_next_cycle_phase`.
-    fn is_phase_over(&self, window: &Window, flight: &InFlight, now_ns: u64) -> bool {
-        let elapsed_ns = self.totals.delivered_ns.saturating_sub(self.cycle_since_ns);
-        let is_full_length = self.min_rtt_ns.is_some_and(|min_ns| elapsed_ns > min_ns);
-        if self.pacing_gain == 1.0 {
-            return is_full_length;
-        }
-        let in_flight = self.at_next_departure(window, flight.before, now_ns);
-        if self.pacing_gain > 1.0 {
-            let is_reached = in_flight >= self.target(self.pacing_gain);
-            return is_full_length && (flight.lost > 0 || is_reached);
-        }
-        is_full_length || in_flight <= self.target(1.0)
-    }
-
-    fn advance_phase(&mut self) {
-        self.cycle = (self.cycle + 1) % CYCLE.len() as u8;
-        self.cycle_since_ns = self.totals.delivered_ns;
-    }
-
-    /// Begins PROBE_BW, in any phase but the second (`bbr_reset_probe_bw_mode`).
-    fn probe_bandwidth(&mut self, now_ns: u64) {
-        self.mode = Mode::ProbeBw;
-        self.cycle = 7 - (hash(now_ns) % 7) as u8;
-        self.advance_phase();
-    }
-
-    /// `bbr_reset_mode`.
-    fn go_on(&mut self, now_ns: u64) {
-        if self.is_full {
-            self.probe_bandwidth(now_ns);
-        } else {
-            self.mode = Mode::Startup;
-        }
-    }
-
     /// `bbr_check_full_bw_reached`.
     fn check_full(&mut self, is_limited: bool) {
         if self.is_full || !self.round_starts || is_limited {
@@ -426,66 +350,6 @@ impl State {
         }
     }
 
-    /// `bbr_update_min_rtt`.
-    fn update_min_rtt(
-        &mut self,
-        window: &mut Window,
-        flight: &InFlight,
-        of: &Delivery,
-        now_ns: u64,
-    ) {
-        let now = jiffies(now_ns);
-        let since = *self.min_rtt_at.get_or_insert(now);
-        let is_old = now > since + MIN_RTT_COUNTS;
-        // an equal one does not put PROBE_RTT off (since Linux 5.10)
-        if let Some(rtt_ns) = of.rtt_ns
-            && (is_old || self.min_rtt_ns.is_none_or(|min_ns| rtt_ns < min_ns))
-        {
-            (self.min_rtt_ns, self.min_rtt_at) = (Some(rtt_ns), Some(now));
-        }
-        if is_old && !self.restarts && self.mode != Mode::ProbeRtt {
-            self.mode = Mode::ProbeRtt;
-            self.remember(window.cwnd);
-            self.probe_rtt_until = None;
-            self.held_back = (of.delivered, of.delivered);
-        }
-        if self.mode == Mode::ProbeRtt {
-            self.probe_round_trip(window, flight, of.delivered, now_ns);
-        }
-    }
-
-    fn probe_round_trip(
-        &mut self,
-        window: &mut Window,
-        flight: &InFlight,
-        delivered: u64,
-        now_ns: u64,
-    ) {
-        self.held_back.1 = delivered + u64::from(flight.now);
-        if self.probe_rtt_until.is_none() {
-            if f64::from(flight.now) <= LEAST_WINDOW {
-                self.probe_rtt_until = Some(jiffies(now_ns) + PROBE_RTT_LASTS);
-                self.probe_rtt_round_done = false;
-                self.round_end = delivered;
-            }
-            return;
-        }
-        self.probe_rtt_round_done |= self.round_starts;
-        if self.probe_rtt_round_done {
-            self.end_probe_rtt(window, now_ns);
-        }
-    }
-
-    /// `bbr_check_probe_rtt_done`.
-    fn end_probe_rtt(&mut self, window: &mut Window, now_ns: u64) {
-        let now = jiffies(now_ns);
-        if self.probe_rtt_until.is_some_and(|until| now > until) {
-            self.min_rtt_at = Some(now);
-            window.cwnd = window.cwnd.max(self.window_before);
-            self.go_on(now_ns);
-        }
-    }
-
     /// `bbr_update_gains`.
     fn update_gains(&mut self) {
         (self.pacing_gain, self.window_gain) = match self.mode {
@@ -507,68 +371,6 @@ impl State {
             self.pacing_rate = rate;
         }
         self.burst = burst(self.pacing_rate);
-    }
-
-    /// `bbr_set_cwnd`.
-    fn update_window(&mut self, window: &mut Window, ack: &Sample, flight: &InFlight) {
-        if ack.delivered > 0 {
-            window.cwnd = self.window_after(window.cwnd, ack, flight);
-        }
-        if self.mode == Mode::ProbeRtt {
-            window.cwnd = window.cwnd.min(LEAST_WINDOW);
-        }
-    }
-
-    fn window_after(&mut self, before: f64, ack: &Sample, flight: &InFlight) -> f64 {
-        let acked = f64::from(ack.delivered);
-        let window = self.window_in_recovery(before, ack, flight);
-        if self.conserves {
-            return window.max(f64::from(flight.now) + acked);
-        }
-        let rate = self.rate();
-        let more = if self.is_full {
-            self.aggregation.packets(rate)
-        } else {
-            0.0
-        };
-        let target = self.with_ends(self.product(rate, self.window_gain) + more);
-        let grown = if self.is_full {
-            (window + acked).min(target)
-        } else if window < target || (self.totals.delivered as f64) < FIRST_WINDOW {
-            window + acked
-        } else {
-            window
-        };
-        grown.max(LEAST_WINDOW)
-    }
-
-    /// `bbr_set_cwnd_to_recover_or_restore`.
-    fn window_in_recovery(&mut self, before: f64, ack: &Sample, flight: &InFlight) -> f64 {
-        let mut window = before;
-        if flight.lost > 0 {
-            window = (window - f64::from(flight.lost)).max(1.0);
-        }
-        let (was, is) = (self.phase, ack.phase);
-        if is == Phase::Recovery && was != Phase::Recovery {
-            self.conserves = true;
-            self.round_end = self.totals.delivered;
-            window = f64::from(flight.now + ack.delivered);
-        } else if repairs(was) && !repairs(is) {
-            window = window.max(self.window_before);
-            self.conserves = false;
-        }
-        self.phase = is;
-        window
-    }
-
-    /// Keeps the window before it is reduced (`bbr_save_cwnd`).
-    fn remember(&mut self, window: f64) {
-        let is_reduced = repairs(self.phase) || self.mode == Mode::ProbeRtt;
-        self.window_before = if is_reduced {
-            self.window_before.max(window)
-        } else {
-            window
-        };
     }
 
     /// `bbr_set_state`.

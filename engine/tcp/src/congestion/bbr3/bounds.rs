@@ -1,6 +1,6 @@
 //! What bounds the rate and the packets in flight, and the losses and marks that move the bounds.
 
-use super::{Ack, FULL_LOSSES, FULL_MARKED_ROUNDS, LEAST_WINDOW, Mode, State, per_second};
+use super::{Ack, LEAST_WINDOW, Mode, State, per_second};
 use crate::config::{Config, MS};
 use crate::congestion::{LostPacket, Rate, Window};
 use crate::sender::Phase;
@@ -23,6 +23,12 @@ const HEADROOM: f64 = 38.0 / SCALE;
 /// which marks are answered (`bbr_ecn_max_rtt_us`).
 const MARKS_WEIGHT: f64 = 1.0 / 16.0;
 const MARKS_UP_TO_NS: u64 = 5 * MS;
+
+/// The pipe is full, too, at the end of a round of STARTUP with so many ACKs that report losses
+/// (`bbr_full_loss_cnt`), if too much is lost; or after so many rounds with too many marks
+/// (`bbr_full_ecn_cnt`).
+const FULL_LOSSES: u8 = 6;
+const FULL_MARKED_ROUNDS: u8 = 2;
 
 /// Rates are in packets per second. A bound that is not known is infinite.
 #[derive(Clone, Debug)]

@@ -8,17 +8,21 @@
 
 mod bounds;
 mod cycle;
+mod pacing;
 mod round_trip;
+mod startup;
 #[cfg(test)]
 mod tests;
+mod window;
 
-use super::bbr::{Aggregation, MARGIN, first_rate, repairs};
+use super::bbr::{Aggregation, first_rate, repairs};
 use super::{Control, Delivery, Event, InFlight, LostPacket, Rate, Sample, Sent, Window, hash};
 use crate::config::Config;
 use crate::sender::Phase;
 use crate::timers::jiffies;
 use bounds::Bounds;
 use cycle::{AckPhase, Cycle};
+use pacing::LEAST_BURST;
 
 /// Gains are multiples of 1/256: of the pacing rate in STARTUP, 4 ln 2 (`bbr_startup_pacing_gain`)
 /// and in DRAIN (`bbr_drain_gain`); of the window (`bbr_startup_cwnd_gain`, `bbr_cwnd_gain`), which
@@ -28,17 +32,6 @@ const DRAIN_GAIN: f64 = 88.0 / 256.0;
 const WINDOW_GAIN: f64 = 2.0;
 const PROBE_WINDOW_GAIN: f64 = 2.25;
 
-/// The pipe is full when the rate has not grown by a quarter in three rounds
-/// (`bbr_full_bw_thresh`, `bbr_full_bw_cnt`).
-const FULL_GROWTH: f64 = 1.25;
-const FULL_ROUNDS: u8 = 3;
-
-/// The pipe is full, too, at the end of a round of STARTUP with so many ACKs that report losses
-/// (`bbr_full_loss_cnt`), if too much is lost; or after so many rounds with too many marks
-/// (`bbr_full_ecn_cnt`).
-const FULL_LOSSES: u8 = 6;
-const FULL_MARKED_ROUNDS: u8 = 2;
-
 /// Least window, packets (`bbr_cwnd_min_target`); window before a round trip is known.
 const LEAST_WINDOW: f64 = 4.0;
 const FIRST_WINDOW: f64 = 10.0;
@@ -47,15 +40,6 @@ const FIRST_WINDOW: f64 = 10.0;
 /// STARTUP.
 const EXCESS_ROUNDS: u8 = 5;
 const EXCESS_ROUNDS_AT_START: u8 = 1;
-
-/// Bursts: what leaves in 1/1024 s, and 64 kB, halved for each 512 us of round trip
-/// (`bbr_tso_segs_generic`); packets of 1448 bytes, at least 2, at most 45.
-const BURSTS_PER_SECOND: f64 = 1024.0;
-const PACKET_BYTES: f64 = 1448.0;
-const NEAR_BURST_BYTES: u64 = 1 << 16;
-const HALVED_EACH_NS: u64 = 512_000;
-const LEAST_BURST: u32 = 2;
-const LARGEST_BURST: u32 = 45;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
@@ -383,91 +367,6 @@ impl State {
         rate.app_limited || (from..=to).contains(&rate.prior_delivered)
     }
 
-    /// Returns the bandwidth-delay product times a gain, packets (`bbr_bdp`).
-    fn product(&self, rate: f64, gain: f64) -> f64 {
-        let Some(min_rtt_ns) = self.min_rtt_ns else {
-            return FIRST_WINDOW;
-        };
-        // without a packet more for the rounding of a whole number
-        (rate * min_rtt_ns as f64 * 1e-9 * gain - 1e-6).ceil()
-    }
-
-    /// `bbr_quantization_budget`.
-    fn with_ends(&self, packets: f64) -> f64 {
-        let least = f64::from(3 * self.burst).max(LEAST_WINDOW);
-        let probes = self.mode == Mode::ProbeBw(Cycle::Up);
-        packets.max(least) + if probes { 2.0 } else { 0.0 }
-    }
-
-    /// `bbr_inflight` with a gain of 1.
-    fn target(&self, rate: f64) -> f64 {
-        self.with_ends(self.product(rate, 1.0))
-    }
-
-    /// `bbr_target_inflight`.
-    fn target_in_flight(&self, window: &Window) -> f64 {
-        self.target(self.bounds.rate()).min(window.cwnd)
-    }
-
-    /// Must follow each change of the pacing rate and of the shortest round trip.
-    fn update_burst(&mut self) {
-        let halvings = self
-            .min_rtt_ns
-            .map_or(u64::from(u32::MAX), |ns| ns / HALVED_EACH_NS);
-        let near = NEAR_BURST_BYTES
-            .checked_shr(halvings.min(64) as u32)
-            .unwrap_or(0);
-        let bytes = self.pacing_rate * PACKET_BYTES / BURSTS_PER_SECOND + near as f64;
-        self.burst = ((bytes / PACKET_BYTES) as u32).clamp(LEAST_BURST, LARGEST_BURST);
-    }
-
-    /// `bbr_packets_in_net_at_edt`.
-    fn at_next_departure(&self, window: &Window, in_flight: u32, now_ns: u64) -> f64 {
-        let mut packets = f64::from(in_flight);
-        if self.pacing_gain > 1.0 {
-            packets += f64::from(self.burst);
-        }
-        let until_s = window.wait_ns(now_ns) as f64 * 1e-9;
-        (packets - (self.bounds.rate() * until_s).floor()).max(0.0)
-    }
-
-    /// `bbr_reset_full_bw`.
-    fn forget_full_rate(&mut self) {
-        (self.full_rate, self.full_rounds, self.is_full_now) = (0.0, 0, false);
-    }
-
-    /// `bbr_check_full_bw_reached`.
-    fn check_full(&mut self, of: &Ack) {
-        let Some(rate) = &of.rate else { return };
-        if self.is_full_now || self.is_limited(rate) {
-            return;
-        }
-        let sample = per_second(rate);
-        if sample >= self.full_rate * FULL_GROWTH {
-            self.forget_full_rate();
-            self.full_rate = sample;
-        } else if self.round_starts {
-            self.full_rounds += 1;
-            self.is_full_now = self.full_rounds >= FULL_ROUNDS;
-            self.is_full |= self.is_full_now;
-        }
-    }
-
-    /// `bbr_check_drain`.
-    fn check_drain(&mut self, window: &mut Window, of: &Ack) {
-        if self.mode == Mode::Startup && self.is_full {
-            self.mode = Mode::Drain;
-            window.ssthresh = self.target(self.bounds.max_rate());
-            self.forget_signals();
-        }
-        if self.mode == Mode::Drain
-            && self.at_next_departure(window, of.flight.now, of.now_ns)
-                <= self.target(self.bounds.max_rate())
-        {
-            self.begin_down(of.now_ns);
-        }
-    }
-
     /// `bbr_update_gains`.
     fn update_gains(&mut self) {
         (self.pacing_gain, self.window_gain) = match self.mode {
@@ -477,59 +376,6 @@ impl State {
             Mode::ProbeBw(cycle) => (cycle.gain(), WINDOW_GAIN),
             Mode::ProbeRtt => (1.0, 1.0),
         };
-    }
-
-    /// `bbr_set_pacing_rate`: until the pipe is full the rate only grows.
-    fn update_pacing_rate(&mut self, window: f64, srtt_ns: u64, gain: f64) {
-        if self.pacing_rate == 0.0 {
-            self.pacing_rate = first_rate(STARTUP_GAIN, window, srtt_ns);
-        }
-        let rate = self.bounds.rate() * gain * MARGIN;
-        if self.is_full && rate > 0.0 || rate > self.pacing_rate {
-            self.pacing_rate = rate;
-        }
-        self.update_burst();
-    }
-
-    /// `bbr_set_cwnd`: losses do not change it, only the bounds that they set.
-    fn update_window(&mut self, window: &mut Window, of: &Ack) {
-        let (rate, acked) = (self.bounds.rate(), f64::from(of.ack.delivered));
-        if acked > 0.0 {
-            let more = self.aggregation.packets(rate);
-            let target = self.with_ends(self.product(rate, self.window_gain) + more);
-            if self.is_full {
-                window.cwnd = (window.cwnd + acked).min(target);
-            } else if window.cwnd < target || window.cwnd < 2.0 * FIRST_WINDOW {
-                window.cwnd += acked;
-            }
-            window.cwnd = window.cwnd.max(LEAST_WINDOW);
-        }
-        if self.mode == Mode::ProbeRtt {
-            window.cwnd = window.cwnd.min(self.probe_rtt_window());
-        }
-    }
-
-    /// `bbr_bound_cwnd_for_inflight_model`.
-    fn bound_window(&self, window: &mut Window) {
-        let upper = match self.mode {
-            Mode::ProbeRtt | Mode::ProbeBw(Cycle::Cruise) => self.bounds.with_headroom(),
-            Mode::ProbeBw(_) => self.bounds.in_flight_high,
-            Mode::Startup | Mode::Drain => f64::INFINITY,
-        };
-        let bound = upper.min(self.bounds.in_flight_low).max(LEAST_WINDOW);
-        window.cwnd = window.cwnd.min(bound);
-    }
-
-    /// Keeps the window and the bounds before losses change them (`bbr_save_cwnd`,
-    /// `bbr_ssthresh`).
-    fn remember(&mut self, window: f64) {
-        let is_reduced = repairs(self.phase) || self.mode == Mode::ProbeRtt;
-        self.window_before = if is_reduced {
-            self.window_before.max(window)
-        } else {
-            window
-        };
-        self.bounds.remember();
     }
 
     /// `bbr_set_state`.

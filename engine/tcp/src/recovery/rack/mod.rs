@@ -5,9 +5,11 @@
 //! passed. Lost retransmissions are found as well, and losses at the end of a window, for which
 //! three duplicate ACKs never come.
 
-use super::DUPLICATE_THRESHOLD;
+mod arrivals;
+mod losses;
+
 use super::delivery::Deliveries;
-use super::flight::{Flight, Lost, Packet};
+use super::flight::Flight;
 use super::frto::Frto;
 use super::probe::Probe;
 use crate::config::Config;
@@ -17,10 +19,8 @@ use crate::push::Writes;
 use crate::quirks::Quirks;
 use crate::segment::{Ack, Block, Segment};
 use crate::sender::{Moment, Phase, Sender};
-
-/// Packets may be reordered by the shortest round-trip time divided by this number (RFC 8985,
-/// section 6.2, step 4).
-const REORDERING_SHARE: u64 = 4;
+pub(crate) use arrivals::Arrivals;
+use losses::{begin_recovery, find_lost};
 
 /// What the sender knows about the packets in flight.
 #[derive(Clone, Debug, Default)]
@@ -44,50 +44,6 @@ pub(crate) struct Rack {
     deliveries: Option<Box<Deliveries>>,
     /// What the application has written, if PSH is set ([`Quirks::pushes_writes`]).
     pub writes: Option<Writes>,
-}
-
-/// Calls `take` with each packet of a block that is in none of others.
-fn outside(block: Block, others: &[Block; 3], mut take: impl FnMut(u32)) {
-    let mut seq = block.start;
-    while seq < block.end {
-        let has = |other: &&Block| (other.start..other.end).contains(&seq);
-        if let Some(other) = others.iter().find(has) {
-            seq = other.end;
-            continue;
-        }
-        let after = others.iter().filter(|other| other.start > seq);
-        let end = after.fold(block.end, |end, other| end.min(other.start));
-        (seq..end).for_each(&mut take);
-        seq = end;
-    }
-}
-
-/// What an ACK reported.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Arrivals {
-    /// Packets newly reported as arrived.
-    packets: u32,
-    /// True if the ACK acknowledges new data.
-    pub advances: bool,
-    /// True if a newly reported packet arrived out of order.
-    pub out_of_order: bool,
-    /// True if one of them was sent only once, and before the last reduction.
-    pub original: bool,
-    /// Round-trip time, ns, of the first newly reported packet in the order of processing. A packet
-    /// that was sent again counts only if the ACK acknowledges new data: then its time stamp shows
-    /// which transmission arrived.
-    rtt_ns: Option<u64>,
-}
-
-impl Arrivals {
-    fn note(&mut self, now_ns: u64, recover: u32, next: u32, packet: &Packet) {
-        self.packets += 1;
-        self.out_of_order |= packet.seq >= next;
-        self.original |= !packet.retransmitted && packet.seq < recover;
-        if self.advances || !packet.retransmitted {
-            self.rtt_ns = self.rtt_ns.or(Some(now_ns - packet.sent_ns));
-        }
-    }
 }
 
 impl Rack {
@@ -121,159 +77,6 @@ impl Rack {
     /// Returns when the reordering timer or the probe is due, whichever comes first.
     pub fn deadline(&self) -> Deadline {
         self.reorder_at.min(self.probe.at)
-    }
-
-    /// Processes what an ACK reports about packets from `una` on (RFC 8985, section 6.2, steps 1 to
-    /// 3).
-    fn learn(
-        &mut self,
-        quirks: &Quirks,
-        now_ns: u64,
-        una: u32,
-        recover: u32,
-        ack: &Ack,
-    ) -> Arrivals {
-        let highest = self.highest;
-        let mut found = Arrivals {
-            advances: ack.next > una,
-            ..Arrivals::default()
-        };
-        let mut take = |rack: &mut Rack, packet: Packet| {
-            found.note(now_ns, recover, ack.next, &packet);
-            rack.on_arrival(quirks, now_ns, highest, packet);
-        };
-        // the first block is the most recent
-        let has_blocks = !ack.sack[0].is_empty();
-        if has_blocks && quirks.looks_at_sack_first {
-            self.learn_out_of_order(ack, &mut take);
-        }
-        self.learn_in_order(ack, &mut take);
-        if has_blocks && !quirks.looks_at_sack_first {
-            self.learn_out_of_order(ack, &mut take);
-        }
-        found
-    }
-
-    #[inline]
-    fn learn_in_order(&mut self, ack: &Ack, take: &mut impl FnMut(&mut Rack, Packet)) {
-        while let Some((packet, is_news)) = self.flight.take_before(ack.next) {
-            if is_news {
-                take(self, packet);
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn learn_out_of_order(&mut self, ack: &Ack, take: &mut impl FnMut(&mut Rack, Packet)) {
-        let known = std::mem::replace(&mut self.known, ack.sack);
-        let mut blocks = ack.sack;
-        // mostly only the first block is news, and the others moved back by a place at most
-        let [_, second, third] = blocks;
-        let are_known =
-            (second == known[0] || second == known[1]) && (third == known[1] || third == known[2]);
-        let news = if are_known {
-            &blocks[..1]
-        } else {
-            blocks.sort_unstable_by_key(|block| block.start);
-            &blocks[..]
-        };
-        for block in news {
-            outside(*block, &known, |seq| {
-                if let Some(packet) = self.flight.sack(seq) {
-                    take(self, packet);
-                }
-            });
-        }
-    }
-
-    /// Returns how many packets an ACK reports that were not known to have arrived.
-    pub fn unknown(&self, ack: &Ack) -> u32 {
-        let mut packets = self.flight.unknown_before(ack.next);
-        if !ack.sack[0].is_empty() {
-            for block in ack.sack {
-                outside(block, &self.known, |seq| {
-                    packets += u32::from(self.flight.is_unknown(seq));
-                });
-            }
-        }
-        packets
-    }
-
-    /// Processes a packet that arrived; `highest` is the highest one that arrived before this ACK.
-    fn on_arrival(&mut self, quirks: &Quirks, now_ns: u64, highest: u32, packet: Packet) {
-        let rtt_ns = now_ns - packet.sent_ns;
-        if let Some(deliveries) = &mut self.deliveries {
-            let sent_once_ns = (!packet.retransmitted).then_some(packet.sent_ns);
-            deliveries.on_arrival(now_ns, packet.seq, sent_once_ns);
-        }
-        if !packet.retransmitted {
-            self.min_rtt_ns = Some(self.min_rtt_ns.map_or(rtt_ns, |least| least.min(rtt_ns)));
-            self.reordering_seen |= packet.seq < highest;
-        } else if self.min_rtt_ns.is_some_and(|least| rtt_ns < least) {
-            // the first transmission arrived after all
-            return;
-        }
-        self.highest = self.highest.max(packet.seq);
-        let is_latest = self.latest < Some((packet.sent_ns, packet.seq));
-        if is_latest {
-            self.latest = Some((packet.sent_ns, packet.seq));
-        }
-        if is_latest || quirks.looks_at_sack_first {
-            self.rtt_ns = rtt_ns;
-        }
-    }
-
-    /// Marks as lost the packets that were sent before one that arrived, and whose time for
-    /// reordering has passed (RFC 8985, section 6.2, steps 4 and 5).
-    fn find_lost(
-        &mut self,
-        config: &Config,
-        now_ns: u64,
-        latest: (u64, u32),
-        (srtt_ns, recovers): (u64, bool),
-    ) -> Lost {
-        let enough = recovers || self.flight.sacked() >= DUPLICATE_THRESHOLD;
-        let window_ns = if enough && !self.reordering_seen {
-            0
-        } else {
-            let known_ns = if srtt_ns > 0 { srtt_ns } else { u64::MAX };
-            (self.min_rtt_ns.unwrap_or(0) / REORDERING_SHARE).min(known_ns)
-        };
-        let mut last_due_ns = None;
-        let (rtt_ns, flight) = (self.rtt_ns, &mut self.flight);
-        let deliveries = &mut self.deliveries;
-        let lost = flight.lose_before(latest, |packet| {
-            let due_ns = packet.sent_ns + rtt_ns + window_ns;
-            if due_ns > now_ns {
-                last_due_ns = last_due_ns.max(Some(due_ns));
-                return false;
-            }
-            if let Some(deliveries) = deliveries {
-                deliveries.on_lost(now_ns, packet.seq);
-            }
-            true
-        });
-        self.reorder_at = last_due_ns.map_or(Deadline::NONE, |due_ns| {
-            config.timer(now_ns, due_ns - now_ns)
-        });
-        lost
-    }
-
-    /// Marks as lost, after a time-out, the first packet and all packets whose time has passed (RFC
-    /// 8985, section 6.3). Returns how many.
-    pub fn on_time_out(&mut self, now_ns: u64, una: u32) -> u32 {
-        let had_time_ns = self.rtt_ns + self.min_rtt_ns.unwrap_or(0) / REORDERING_SHARE;
-        let deliveries = &mut self.deliveries;
-        let lost = self.flight.lose(|packet| {
-            let is_lost = packet.seq == una || packet.sent_ns + had_time_ns <= now_ns;
-            if is_lost && let Some(deliveries) = deliveries {
-                deliveries.on_lost(now_ns, packet.seq);
-            }
-            is_lost
-        });
-        self.reorder_at = Deadline::NONE;
-        self.probe = Probe::default();
-        lost.packets
     }
 }
 
@@ -484,60 +287,7 @@ pub(crate) fn on_more(sender: &mut Sender, config: &Config) {
     }
 }
 
-#[inline]
-fn find_lost<F>(sender: &mut Sender, moment: &Moment<F>) -> Lost {
-    let rack = sender.rack();
-    rack.reorder_at = Deadline::NONE;
-    let Some(latest) = rack.latest else {
-        return Lost::default();
-    };
-    if !rack.flight.may_miss(latest) {
-        return Lost::default();
-    }
-    let srtt_ns = sender.rto.srtt_ns(moment.config);
-    let recovers = is_repairing(sender);
-    let (config, now_ns) = (moment.config, moment.now_ns);
-    let rack = sender.rack();
-    let lost = rack.find_lost(config, now_ns, latest, (srtt_ns, recovers));
-    if lost.packets > 0 {
-        sender.report_losses();
-    }
-    lost
-}
-
-/// Begins recovery if packets are lost that no reduction covers; after a time-out these are
-/// retransmissions, as in Linux. Otherwise the window would go on growing, and most packets that it
-/// allows could be lost again and again.
-///
-/// Where a recovery ends while packets that were sent during it are missing, even if they were sent
-/// again, the next one begins with the same ACK (Linux: `tcp_time_to_recover`).
-#[inline]
-fn begin_recovery<F>(sender: &mut Sender, moment: &Moment<F>, found: Lost) {
-    if found.packets == 0 && !sender.rack().flight.has_missing() {
-        return;
-    }
-    let went_down = goes_down_by_mark(sender, &moment.config.quirks);
-    if sender.phase == Phase::TimedOut && found.again {
-        sender.phase = Phase::Open;
-        sender.recover = 0;
-    }
-    let missing = sender.rack().flight.has_missing();
-    if missing && !is_repairing(sender) && sender.enter_recovery(moment.config, !went_down) {
-        sender.restart_timer(moment);
-    }
-}
-
 impl Sender {
-    /// Reports each packet found lost to congestion control, if it asks for that.
-    pub(crate) fn report_losses(&mut self) {
-        let Some(rack) = &mut self.rack else { return };
-        if let Some(deliveries) = &mut rack.deliveries {
-            for lost in deliveries.take_losses() {
-                self.congestion.on_lost(&lost);
-            }
-        }
-    }
-
     /// Returns the state of a sender that recovers by times.
     #[inline]
     pub(crate) fn rack(&mut self) -> &mut Rack {
