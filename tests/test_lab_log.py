@@ -46,7 +46,8 @@ BUSY = {
     "codel": "target=0.001,interval=0.01",
     "pie": "target=0.001,t_update=0.002,max_burst=0,alpha=1,beta=1",
     "pi2": "target=0.001,t_update=0.002,beta=40,mtu_bytes=100",
-    "dualpi2": "target=0.001,t_update=0.002,beta=40,mtu_bytes=100,classic_share=0.5",
+    "dualpi2": "target=0.001,t_update=0.002,beta=40,mtu_bytes=100,classic_share=0.5,"
+    "min_qlen_step=2",
     "cobalt": "target=0.001,interval=0.01,mtu_bytes=100,p_inc=0.05",
     "cake": "target=0.001,rtt=0.01,mtu_bytes=100",
 }
