@@ -29,7 +29,7 @@ pub struct Receiver {
     /// When the delayed ACK is due, ns.
     held_until: Deadline,
     /// What arrived out of order.
-    ahead: Option<Box<Runs>>,
+    ahead: Runs,
     /// State of a receiver with adaptive delays ([`Quirks::adapts_ack_delay`](crate::Quirks)).
     delay: Option<Box<AckDelay>>,
 }
@@ -195,7 +195,7 @@ impl Receiver {
         }
         let mut sack = [Block::default(); 3];
         if self.has_gap && config.variant.uses_sack() {
-            self.report(&mut sack);
+            sack = self.ahead.latest();
         }
         let (ece, ace) = match config.accurate_ecn && self.feedback(config) == Feedback::Accurate {
             true => (false, self.marks.get()),
@@ -206,13 +206,6 @@ impl Receiver {
             ece,
             ace,
             sack,
-        }
-    }
-
-    #[inline(never)]
-    fn report(&self, sack: &mut [Block; 3]) {
-        if let Some(ahead) = &self.ahead {
-            *sack = ahead.latest();
         }
     }
 
@@ -228,17 +221,12 @@ impl Receiver {
 
     #[inline(never)]
     fn insert_beside_gap(&mut self, seq: u32) {
-        let ahead = self.ahead.get_or_insert_default();
         if seq > self.next {
             self.has_gap = true;
-            return ahead.insert(seq);
+            return self.ahead.insert(seq);
         }
-        self.next = ahead.take_first(seq + 1).unwrap_or(seq + 1);
-        self.has_gap = !ahead.is_empty();
-        if !self.has_gap && ahead.is_large() {
-            // a burst of losses has allocated memory that is not needed any more
-            self.ahead = None;
-        }
+        self.next = self.ahead.take_first(seq + 1).unwrap_or(seq + 1);
+        self.has_gap = !self.ahead.is_empty();
     }
 }
 
@@ -286,7 +274,7 @@ mod tests {
                 receiver.insert(seq);
                 insert_plainly(&mut next, &mut ahead, seq);
                 prop_assert_eq!(receiver.next, next);
-                let reported = receiver.ahead.as_ref().map(|ahead| ahead.latest()).unwrap_or_default();
+                let reported = receiver.ahead.latest();
                 prop_assert_eq!(receiver.has_gap, !ahead.is_empty());
                 let mut latest = [Block::default(); 3];
                 latest.iter_mut().zip(&ahead).for_each(|(place, run)| *place = *run);

@@ -1,15 +1,116 @@
 //! The packets that arrived out of order: runs with gaps before and between them.
 //!
-//! There may be hundreds of runs. They are in the order of their numbers, so that a packet finds its
-//! place with few steps, and each knows when it changed last: a receiver reports the three runs that
-//! changed last (RFC 2018, section 4).
+//! A receiver reports the three runs that changed last (RFC 2018, section 4). Mostly there are one or
+//! two, which are in the receiver itself, without another access to memory. But there may be
+//! hundreds: then they are in the order of their numbers, so that a packet finds its place with few
+//! steps, and each knows when it changed last.
 
 use std::collections::VecDeque;
 
 use crate::segment::Block;
 
-/// Memory for so many runs is kept when they are over.
-const FEW: usize = 4;
+/// The runs of a receiver.
+#[derive(Clone, Debug)]
+pub(crate) enum Runs {
+    /// The one that changed last comes first; empty ones follow.
+    Few([Block; 2]),
+    Many(Box<Many>),
+}
+
+impl Default for Runs {
+    fn default() -> Self {
+        Self::Few(Default::default())
+    }
+}
+
+impl Runs {
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Few(runs) => runs[0].is_empty(),
+            Self::Many(_) => false,
+        }
+    }
+
+    /// The three runs that changed last, the last one first; empty ones if there are fewer.
+    pub fn latest(&self) -> [Block; 3] {
+        match self {
+            Self::Few([first, second]) => [*first, *second, Block::default()],
+            Self::Many(many) => many.latest,
+        }
+    }
+
+    /// Records a packet. One that arrived before only changes which run is reported first.
+    pub fn insert(&mut self, seq: u32) {
+        match self {
+            Self::Few(runs) => {
+                if !insert_in_few(runs, seq) {
+                    *self = Self::many(*runs, seq);
+                }
+            }
+            Self::Many(many) => many.insert(seq),
+        }
+    }
+
+    #[cold]
+    fn many([second, first]: [Block; 2], seq: u32) -> Self {
+        let mut many = Box::<Many>::default();
+        many.add(first);
+        many.add(second);
+        many.insert(seq);
+        Self::Many(many)
+    }
+
+    /// Removes the first run if it begins at `start`; returns its end.
+    pub fn take_first(&mut self, start: u32) -> Option<u32> {
+        match self {
+            Self::Few([first, second]) => {
+                let taken = if first.start == start {
+                    std::mem::replace(first, *second)
+                } else {
+                    *second
+                };
+                (taken.start == start).then(|| {
+                    *second = Block::default();
+                    taken.end
+                })
+            }
+            Self::Many(many) => {
+                let end = many.take_first(start);
+                if many.runs.is_empty() {
+                    *self = Self::default();
+                }
+                end
+            }
+        }
+    }
+}
+
+/// Records a packet among at most two runs; false, and nothing is changed, if it would be a third.
+fn insert_in_few(runs: &mut [Block; 2], seq: u32) -> bool {
+    let mut joined = Block {
+        start: seq,
+        end: seq + 1,
+    };
+    let mut other = Block::default();
+    for run in *runs {
+        if run.is_empty() {
+            break;
+        }
+        if run.start <= joined.end && joined.start <= run.end {
+            joined.start = joined.start.min(run.start);
+            joined.end = joined.end.max(run.end);
+        } else if other.is_empty() {
+            other = run;
+        } else {
+            return false;
+        }
+    }
+    *runs = [joined, other];
+    true
+}
+
+/// So many runs more have room when there are as many as have.
+const MORE: usize = 4;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
@@ -19,7 +120,7 @@ struct Run {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Runs {
+pub(crate) struct Many {
     /// In the order of their numbers.
     runs: VecDeque<Run>,
     /// The three that changed last, the last one first; empty ones if there are fewer.
@@ -27,23 +128,19 @@ pub(crate) struct Runs {
     changes: u32,
 }
 
-impl Runs {
-    pub fn is_empty(&self) -> bool {
-        self.runs.is_empty()
-    }
-
-    /// True if it has more memory than a few runs need.
-    pub fn is_large(&self) -> bool {
-        self.runs.capacity() > FEW
-    }
-
-    /// The three runs that changed last, the last one first; empty ones if there are fewer.
-    pub fn latest(&self) -> [Block; 3] {
-        self.latest
+impl Many {
+    /// Adds a run that touches no other.
+    fn add(&mut self, block: Block) {
+        let place = self.first_from(block.start);
+        self.changes += 1;
+        let changed = self.changes;
+        self.make_room();
+        self.runs.insert(place, Run { block, changed });
+        self.report_first(block);
     }
 
     /// Records a packet. One that arrived before only changes which run is reported first.
-    pub fn insert(&mut self, seq: u32) {
+    fn insert(&mut self, seq: u32) {
         if self.grows_at_edge(seq) {
             return;
         }
@@ -86,7 +183,7 @@ impl Runs {
     }
 
     /// Removes the first run if it begins at `start`; returns its end.
-    pub fn take_first(&mut self, start: u32) -> Option<u32> {
+    fn take_first(&mut self, start: u32) -> Option<u32> {
         let first = self.runs.front()?.block;
         if first.start != start {
             return None;
@@ -112,7 +209,7 @@ impl Runs {
     fn make_room(&mut self) {
         if self.runs.len() == self.runs.capacity() {
             // do not double the capacity: in a burst of losses all flows need memory at once
-            self.runs.reserve_exact(self.runs.len() / 2 + FEW);
+            self.runs.reserve_exact(self.runs.len() / 2 + MORE);
         }
     }
 
