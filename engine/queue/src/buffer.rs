@@ -7,7 +7,7 @@ use crate::{
     below,
     lane::{Lane, Wants},
     observer::{Event, Observer},
-    packet::{Packet, Waiting},
+    packet::{Packet, Waiting, by_arrival},
     schedule::{Schedule, Several},
     state::{LaneState, Occupancy},
 };
@@ -98,7 +98,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         &mut self,
         now_ns: u64,
         old: &mut Buffer<P, A, T>,
-        random: &mut impl FnMut() -> u64,
+        mut random: &mut dyn FnMut() -> u64,
     ) {
         self.verdicts = old.verdicts;
         let lanes = old.lanes.as_mut().iter_mut();
@@ -106,9 +106,9 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         let mut waiting: Vec<_> = (old.lanes.as_mut().iter_mut())
             .flat_map(Lane::take_all)
             .collect();
-        waiting.sort_by_key(|waiting| waiting.since_ns);
+        by_arrival(&mut waiting);
         for waiting in waiting {
-            let own = self.schedule.classify(now_ns, &waiting.packet, random);
+            let own = self.schedule.classify(now_ns, &waiting.packet, &mut random);
             self.rejoin(now_ns, own, waiting, self.occupancy().bytes);
             let lane = &self.lanes.as_ref()[own];
             self.schedule.join(own, lane, waiting.packet.bytes());

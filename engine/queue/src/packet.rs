@@ -39,6 +39,12 @@ pub struct Waiting<P> {
     pub since_ns: u64,
 }
 
+/// Puts packets into the order in which they joined, equal ones as they are. A sort is compiled for
+/// each closure, and one inside a generic type is another closure for each of its parameters.
+pub fn by_arrival<P>(waiting: &mut [Waiting<P>]) {
+    waiting.sort_by_key(|waiting| waiting.since_ns);
+}
+
 /// Returns the hash of the flow of datagrams with this number, the same in every world.
 #[inline]
 pub fn datagram_flow_hash(number: u32) -> u32 {

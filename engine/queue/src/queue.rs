@@ -131,7 +131,8 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         (discipline, scheduler): (BufferPolicy, Option<&Configured>),
         keep: impl Fn(u32, &mut A) -> bool,
         start_aqm: impl Fn(u32) -> A,
-        random: &mut impl FnMut() -> u64,
+        // not generic: each source and server of the slotted world would have its own copy
+        random: &mut dyn FnMut() -> u64,
     ) {
         let is_same = match (&mut self.0, scheduler) {
             (Shape::Fifo(_), None) => true,
