@@ -26,7 +26,9 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: build page generated vectors outputs demo test needs check wheel lint bench bench-builds bench-gate bench-live bench-page bench-qdisc equality regret closed-loop bench-peers decisions docs lock clean tools
 .DELETE_ON_ERROR:
 
-build: .venv/built .venv/bin/sluiced $(PAGE)
+# router and page at the same time: at the end of each, one crate is compiled alone
+build: .venv/built
+	@$(MAKE) --silent --jobs=2 .venv/bin/sluiced $(PAGE)
 
 .venv/builders: requirements.lock | tools
 	@$(PYTHON) -m venv .venv
@@ -66,7 +68,7 @@ always:
 
 .venv/bin/sluiced: .venv/installed target/features $(SOURCES) | tools
 	@echo "build: the router sluiced (half a minute the first time)"
-	@cargo build --quiet --locked --package sluice-gate $(FEATURES)
+	@env -u MAKEFLAGS cargo build --quiet --locked --package sluice-gate $(FEATURES)
 	@ln -sf ../../target/debug/sluiced $@ && touch $@
 
 page: $(PAGE)
@@ -78,7 +80,7 @@ $(PAGE): $(SOURCES) | tools
 		echo "build: no web page: clang is missing (Debian, Ubuntu: apt install clang)"; \
 	else \
 		echo "build: the engine for web pages (WebAssembly: one to two minutes the first time)"; \
-		CC_wasm32_unknown_unknown=$(WASM_CC) cargo build --quiet --locked --package sluice-page \
+		env -u MAKEFLAGS CC_wasm32_unknown_unknown=$(WASM_CC) cargo build --quiet --locked --package sluice-page \
 			--target wasm32-unknown-unknown --profile page && \
 		cp target/wasm32-unknown-unknown/page/sluice_page.wasm $@; \
 	fi
