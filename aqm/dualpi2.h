@@ -165,7 +165,7 @@ static inline void dualpi2_joined(struct dualpi2_state *state, const struct dual
 	const struct dualpi2_lane *l;
 	u32 before;
 
-	if (number != DUALPI2_L || !config->min_qlen_step)
+	if (number != DUALPI2_L)
 		return;
 	l = aqm_lane_at(lanes, DUALPI2_L);
 	before = l && l->waits.packets ? l->waits.packets - 1 : 0;
@@ -257,7 +257,7 @@ static inline enum aqm_verdict dualpi2_arrive(struct dualpi2_state *state,
 	return AQM_ADMIT;
 }
 
-static inline enum aqm_verdict dualpi2_depart_linux(struct dualpi2_state *state,
+static inline enum aqm_verdict dualpi2_depart_linux(const struct dualpi2_state *state,
 						    const struct dualpi2_config *config,
 						    const struct aqm_view *view)
 {
@@ -266,8 +266,6 @@ static inline enum aqm_verdict dualpi2_depart_linux(struct dualpi2_state *state,
 	enum aqm_verdict verdict = pi_squared_by_chance(&state->base, &config->base, view,
 							view->buffer_bytes, is_l);
 
-	if (is_l)
-		state->spared >>= 1;
 	return verdict == AQM_ADMIT && is_over ? AQM_DROP_EARLY : verdict;
 }
 
@@ -319,9 +317,14 @@ static inline enum aqm_verdict dualpi2_depart(struct dualpi2_state *state,
 					      struct aqm_lanes *lanes,
 					      const struct aqm_view *view)
 {
+	enum aqm_verdict verdict = config->like == DUALPI2_LINUX
+					   ? dualpi2_depart_linux(state, config, view)
+					   : dualpi2_depart_rfc(state, config, view);
+
 	(void)lanes;
-	return config->like == DUALPI2_LINUX ? dualpi2_depart_linux(state, config, view)
-					     : dualpi2_depart_rfc(state, config, view);
+	if (view->lane == DUALPI2_L)
+		state->spared >>= 1;
+	return verdict;
 }
 
 AQM_PROBABILITY(dualpi2)

@@ -11,12 +11,16 @@ const BYTES: u32 = 1500;
 const MANY: u64 = 100_000;
 
 fn dualpi2(given: &[(&str, Value)]) -> Scheduler {
+    Scheduler::start(&configured(given))
+}
+
+fn configured(given: &[(&str, Value)]) -> Configured {
     let class = coupled().iter().find(|class| class.name == "dualpi2");
     let given: Vec<_> = given
         .iter()
         .map(|(name, value)| ((*name).to_owned(), value.clone()))
         .collect();
-    Scheduler::start(&Configured::new(class.unwrap(), &given).unwrap())
+    Configured::new(class.unwrap(), &given).unwrap()
 }
 
 fn word(text: &str) -> Value {
@@ -210,6 +214,37 @@ fn the_step_spares_a_packet_that_found_too_few_in_its_lane() {
         assert!(of_verdicts[1] > 1000, "{of_verdicts:?}");
         assert_eq!(of_verdicts[0] > 10, least > 0, "{of_verdicts:?}");
     }
+}
+
+#[test]
+fn a_reload_leaves_no_packet_spared_that_others_found() {
+    let spares = [("min_qlen_step", Value::Number(2.0))];
+    let mut queue = Scheduler::start(&configured(&spares));
+    let join = |queue: &mut Scheduler, packets| {
+        let view = LaneView {
+            packets,
+            ..LaneView::default()
+        };
+        queue.set_view(L as usize, view);
+        queue.joined(L as usize);
+    };
+    let late = View {
+        sojourn_ns: MS + 1,
+        ..leaving(L, 1, u64::MAX)
+    };
+    (1..=3).for_each(|packets| join(&mut queue, packets));
+    // the RFC's rules let the two go that are spared
+    assert!(queue.retune(&configured(&[("like", word("rfc"))])));
+    for _ in 0..2 {
+        queue.depart(&late);
+    }
+    assert!(queue.retune(&configured(&spares)));
+    assert_eq!(queue.depart(&late), Verdict::Mark);
+    // none is spared by what was before, when L was empty
+    join(&mut queue, 1);
+    assert!(queue.retune(&configured(&[])));
+    join(&mut queue, 1);
+    assert_eq!(queue.depart(&late), Verdict::Mark);
 }
 
 #[test]

@@ -163,8 +163,12 @@ const NEAR: [(&str, f64); 33] = [
 
 /// Returns the AQM with those parameters of `NEAR` that it has and accepts, and with these words.
 fn near(class: &'static Class, words: &[(&str, &str)]) -> Configured {
+    let value = |word: &str| {
+        let number = word.parse().map(Value::Number);
+        number.unwrap_or_else(|_| Value::Word(word.to_owned()))
+    };
     let words = words.iter();
-    let words = words.map(|(name, word)| ((*name).to_owned(), Value::Word((*word).to_owned())));
+    let words = words.map(|(name, word)| ((*name).to_owned(), value(word)));
     let mut given: Vec<(String, Value)> = words.collect();
     for (name, value) in NEAR {
         given.push((name.to_owned(), Value::Number(value)));
@@ -214,10 +218,11 @@ pub fn long(class: &'static Class, bursts: usize) -> Case {
     }
 }
 
-/// Coupled disciplines with words of their parameters.
-pub const COUPLED: [(&str, &[(&str, &str)]); 6] = [
+/// Coupled disciplines with words and numbers of their parameters.
+pub const COUPLED: [(&str, &[(&str, &str)]); 7] = [
     ("dualpi2", &[]),
     ("dualpi2", &[("like", "rfc")]),
+    ("dualpi2", &[("min_qlen_step", "2")]),
     ("dualpi2", &[("order", "shifted"), ("overload", "overflow")]),
     ("cake", &[("diffserv", "besteffort")]),
     (
