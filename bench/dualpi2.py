@@ -16,7 +16,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.addresses import FIRST_PORT
 from sluicegate.testbed.outcome import Outcome
 from sluicegate.worlds import Kernel, Twin
+from sluicegate.worlds.kernel.begun import begun
 from sluicegate.worlds.kernel.plan import lab_plan, modules_of_flows
 from sluicegate.worlds.kernel.prague import with_prague
 from sluicegate.worlds.kernel.seen import LinkSeen, sources
@@ -190,9 +191,17 @@ def in_lab(scenario: NetworkScenario, world: str, seed: int) -> dict[str, float 
     bed = LabTestbed.of(kernel.ready(), programs=layer.programs, modules=modules)
     planned = lab_plan(scenario, discipline, 0, layer, None)
     outcome = bed.run(planned.job, seed=seed, ended=threading.Event())
+    varying = rates(scenario)
+    if layer.keeps and varying is not None:
+        seen_begun = begun(outcome.seen[0], varying, outcome.start_ns)
+        outcome = replace(outcome, seen=[seen_begun])
     since_ns, until_ns = judged_ns(scenario, outcome)
     seen = LinkSeen(
-        outcome.seen[0], layer.marks_behind, rates=rates(scenario), start_ns=outcome.start_ns
+        outcome.seen[0],
+        layer.marks_behind,
+        keeps=layer.keeps,
+        rates=varying,
+        start_ns=outcome.start_ns,
     )
     tally = seen.tally(since_ns, until_ns, scenario.topology.rate_bps)
     whole = {

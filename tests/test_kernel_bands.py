@@ -62,6 +62,11 @@ def test_bands_are_counted_from_packets() -> None:
     assert voice.queue.tolist() == [22 * _MS, 10 * _MS, 8 * _MS]
     assert (rest.arrivals, rest.served, rest.verdicts[1]) == (3, 1, 1)
     assert (rest.queue_known, rest.reasons_known, rest.marks_known) == (False, False, True)
+    # where a qdisc keeps the packet that it sends, 4 is in transmission while 5 waits
+    kept = LinkSeen(seen, marks_behind=False, keeps=True, band_of=_BAND_OF, bands=2)
+    _, rest = kept.bands(0, 40 * _MS, 1e6)
+    assert (rest.arrivals, rest.served, rest.verdicts[1]) == (3, 1, 0)
+    assert rest.queue_known
     series = link.series(np.array([0, 5, 15, 30]) * _MS).bands
     assert series[0][0] is not None
     assert [each.tolist() for each in series[0]] == [

@@ -32,6 +32,7 @@ from sluicegate.testbed.packets import PACKET
 from sluicegate.testbed.run import entrance
 from sluicegate.worlds import Kernel, Twin
 from sluicegate.worlds.kernel.begun import begun
+from sluicegate.worlds.kernel.links import before
 from sluicegate.worlds.kernel.measure import _known
 from sluicegate.worlds.kernel.own import own
 from sluicegate.worlds.kernel.plan import Layer, first_router, lab_plan
@@ -40,7 +41,7 @@ from sluicegate.worlds.kernel.seen import LinkSeen, reasons_of
 from sluicegate.worlds.network import simulate
 from sluicegate.worlds.real.layout import layout
 from sluicegate.worlds.real.plan import in_a_row
-from sluicegate.worlds.real.varying import Rates
+from sluicegate.worlds.real.varying import BACK, LINK, Rates
 
 pytestmark = pytest.mark.slow
 
@@ -107,17 +108,28 @@ def test_a_link_is_counted_from_its_packets_and_looks():
     assert [each.verdicts[4] for each in (second.tally(0, 30_000_000, 1e6), band)] == [0, 0]
 
 
+def test_a_link_with_one_rate_from_the_start_on_does_not_vary():
+    # so that its qdisc lets packets go as that of any link of constant rate does
+    steps = {"kind": "steps", "steps": [{"time_s": 0, "rate_bps": 1e6}]}
+    given = scenario(topology=TABLE["topology"] | {"two_way": True}, links={BACK: {"rate": steps}})
+    alone, _ = before(given, given.disciplines[0], BACK)
+    assert (alone.topology.rate_bps, alone.links) == (1e6, {})
+    there, _ = before(given, given.disciplines[0], LINK)
+    assert there.topology.rate_bps == given.topology.rate_bps
+
+
 def test_packets_that_a_qdisc_keeps_leave_as_their_transmission_begins():
     # 1250 bytes take 10 ms, from 20 ms on 40 ms
     steps = Rates(np.array([20_000_000]), np.array([1e6, 0.25e6]))
     came = rows((0, 1, 0, 1250), (5, 2, 0, 1250), (5, 3, 0, 1250), (90, 4, 0, 1250))
-    # the third began at 18 ms; the last one is sent sooner than can be, as the rate was seen late
+    # the third would have begun at 18 ms, before the end of the second, and the last one before it
+    # came: the rate was seen late
     left = rows((10, 1, 0, 1250), (20, 2, 0, 1250), (52, 3, 0, 1250), (129, 4, 0, 1250))
     start_ns = 10**9
     for each in (came, left):
         each["time_ns"] += start_ns
     found = begun(Seen(came, left, np.zeros(0, np.int64), ""), steps, start_ns)
-    assert (found.left["time_ns"] - start_ns).tolist() == [0, 10_000_000, 18_000_000, 90_000_000]
+    assert (found.left["time_ns"] - start_ns).tolist() == [0, 10_000_000, 20_000_000, 90_000_000]
     assert found.left["number"].tolist() == [1, 2, 3, 4]
 
 

@@ -37,7 +37,8 @@ pub struct Counts {
     pub sojourn_ns: u64,
     /// Longest sojourn of a packet sent.
     pub sojourn_max_ns: u64,
-    /// Sum of the delays of the packets sent; 0 unless [`crate::Fixed::sampled`].
+    /// Sum of the delays of the packets sent, where the rate varies of those whose transmission has ended; 0
+    /// unless [`crate::Fixed::sampled`].
     pub delay_ns: u64,
     /// Sum of the times by which packets were sent too late; 0 unless [`crate::Fixed::sampled`].
     pub lateness_ns: u64,

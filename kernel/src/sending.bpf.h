@@ -2,7 +2,8 @@
 /*
  * The packet in transmission, where the link's rate varies: it stays in the qdisc until its
  * transmission ends, as on a real link. At a constant rate packets of a size take the same time, and
- * each leaves as its transmission begins. In both cases it no longer waits, and counts as sent.
+ * each leaves as its transmission begins. In both cases it no longer waits, and our counts have it as
+ * sent.
  */
 #ifndef SLUICEGATE_SENDING_BPF_H
 #define SLUICEGATE_SENDING_BPF_H

@@ -15,7 +15,7 @@ def begun(seen: Seen, rates: Rates, start_ns: int) -> Seen:
     """The same, with packets that leave as their transmission begins, as from any other qdisc.
 
     The qdisc sees a change of the rate up to a millisecond late, so a time is off by as much. None
-    is before the packet's arrival, and packets keep their order.
+    is before the packet's arrival, nor before the end of the packet before it.
 
     Args:
         seen: What was seen of the link.
@@ -26,5 +26,7 @@ def begun(seen: Seen, rates: Rates, start_ns: int) -> Seen:
     took_ns = rates.took_ns(ended_ns, seen.left["bytes"].astype(np.int64))
     came_ns = seen.came["time_ns"][sources(seen)]
     left = seen.left.copy()
-    left["time_ns"] = np.maximum.accumulate(np.maximum(seen.left["time_ns"] - took_ns, came_ns))
+    earliest_ns = came_ns
+    earliest_ns[1:] = np.maximum(came_ns[1:], seen.left["time_ns"][:-1])
+    left["time_ns"] = np.maximum(seen.left["time_ns"] - took_ns, earliest_ns)
     return replace(seen, left=left)

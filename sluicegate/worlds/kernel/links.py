@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sluicegate.scenario import Discipline, Dumbbell, LinkSettings, NetworkScenario
-from sluicegate.worlds.real.layout import layout
+from sluicegate.worlds.real.layout import constant, layout
 from sluicegate.worlds.real.varying import BACK, LINK, LINKS
 
 
@@ -14,9 +14,15 @@ def before(
 ) -> tuple[NetworkScenario, Discipline]:
     """A scenario whose bottleneck has what a link has of its own, and the link's discipline."""
     own = scenario.links.get(link, LinkSettings())
-    rate = {} if own.rate is None else {LINK: LinkSettings(rate=own.rate)}
+    assert isinstance(scenario.topology, Dumbbell)
+    rate_bps, rate = constant(scenario.topology.rate_bps, own)
     chosen = discipline if own.discipline is None else own.discipline
-    return scenario.replace(queue=own.queue or scenario.queue, links=rate), chosen
+    alone = scenario.replace(
+        topology=scenario.topology.replace(rate_bps=rate_bps),
+        queue=own.queue or scenario.queue,
+        links={} if rate is None else {LINK: LinkSettings(rate=rate)},
+    )
+    return alone, chosen
 
 
 def each_before(

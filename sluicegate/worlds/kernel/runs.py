@@ -222,6 +222,7 @@ class Runs:
                 each,
                 behind or layers[towards].marks_behind,
                 own,
+                keeps=layers[towards].keeps,
                 rates=rates(self.scenario, name),
                 start_ns=outcome.start_ns,
                 **self._bands(names.index(name), layers[towards]),

@@ -109,6 +109,8 @@ class LinkSeen:
     Args:
         seen: What was seen.
         marks_behind: Whether marks are set behind the link, and told as overlimits.
+        keeps: Whether a packet stays in the qdisc until its transmission ends: then it does not
+            wait, and has not left.
         reasons: Of the losses in the whole run; None: they are not known.
         rates: How the link's rate varies; None: it does not.
         start_ns: When the run started.
@@ -122,6 +124,7 @@ class LinkSeen:
         marks_behind: bool,
         reasons: Reasons | None = None,
         *,
+        keeps: bool = False,
         rates: Rates | None = None,
         start_ns: int = 0,
         band_of: NDArray[np.int64] | None = None,
@@ -156,7 +159,9 @@ class LinkSeen:
         self._told: list[Told] = []
         if band_of is not None:
             of_came = np.asarray(band_of)[seen.came["tos"]]
-            lost = lost_of(len(seen.came), source, int(self._waiting[-1]))
+            waiting = int(self._waiting[-1])
+            # while others wait, one is in transmission
+            lost = lost_of(len(seen.came), source, waiting + (keeps and waiting > 0))
             self._bands = [self._part(of_came == band, source, lost) for band in range(bands)]
             self._told = told_of(samples, qdiscs[0], bands, len(seen.sampled_ns))
 

@@ -210,7 +210,7 @@ class _Row:
     def _behind(self, name: str) -> NetworkScenario:
         """The dumb-bell of all flows whose bottleneck is a link."""
         own = self._scenario.links.get(name, LinkSettings())
-        rate_bps, rate = _constant(self._links[name].rate_bps, own)
+        rate_bps, rate = constant(self._links[name].rate_bps, own)
         ways = [
             [sum(link.delay_s for link in self._route(*way)) for way in (ends, ends[::-1])]
             for ends in self._ends
@@ -261,7 +261,7 @@ def _steady(rate_bps: float) -> Steps:
     return Steps(steps=[RateStep(time_s=0.0, rate_bps=rate_bps)])
 
 
-def _constant(rate_bps: float, own: LinkSettings) -> tuple[float, Rate | None]:
+def constant(rate_bps: float, own: LinkSettings) -> tuple[float, Rate | None]:
     """The rate of a link, and how it varies, which it does not from one step at the start on."""
     if isinstance(own.rate, Steps) and [each.time_s for each in own.rate.steps] == [0.0]:
         return own.rate.steps[0].rate_bps, None
