@@ -49,9 +49,7 @@ FILES = {
     "wrong": scenario(params="target = -1"),
     "codel": scenario(aqm="codel", params=""),
     "large": scenario(limit=1000),
-    # of the shortest program: to load PIE's takes three times as long
-    "plain": scenario(aqm="drop_tail", params=""),
-    "slow": scenario(rate="1e6", aqm="drop_tail", params=""),
+    "slow": scenario(rate="1e6"),
     "marks": scenario(ecn="true"),
     # the first marks as packets arrive, the second as they leave
     "marks.pie": scenario(ecn="true", params=f"target = 0.001, {QUICK}"),
@@ -198,8 +196,7 @@ end TERM
 
 # its rate falls as a file says
 printf 'time_s,rate_bps\n0,50e6\n0.3,10e6\n' >/tmp/rates.csv
-scenario plain
-start rated --object /lab/drop_tail.o --rate-file /tmp/rates.csv
+start rated --object /lab/pie.o --rate-file /tmp/rates.csv
 load 10 700 0 >/dev/null
 end TERM
 
@@ -209,8 +206,8 @@ modprobe tun
 slow=$!
 until ip link set slow txqueuelen 20 up 2>/dev/null; do kill -0 $slow; sleep 0.05; done
 ip address add 10.9.0.1/24 dev slow
-sluiced run --backend kernel --interface slow --aqm drop_tail --rate 50e6 --limit 100 \\
-    --object /lab/drop_tail.o --interval 0.1 --metrics unix:/tmp/metrics >/out/slower.told 2>&1 &
+sluiced run --backend kernel --interface slow --aqm pie --rate 50e6 --limit 100 \\
+    --object /lab/pie.o --interval 0.1 --metrics unix:/tmp/metrics >/out/slower.told 2>&1 &
 daemon=$!
 told slower ^ready
 /lab/load 10 800 0 >/dev/null &
@@ -270,7 +267,7 @@ left >/out/killed.left
 
 # the interface goes down while 100 packets wait, and comes up again
 scenario slow
-start reset --object /lab/drop_tail.o
+start reset --object /lab/pie.o
 load 100 1 0 >/out/reset.load
 ip -n router link set out down
 ip -n router link set out up
@@ -280,8 +277,8 @@ sleep 0.3
 end TERM
 
 # the interface goes
-scenario plain
-start vanished --object /lab/drop_tail.o
+scenario first
+start vanished --object /lab/pie.o
 ip link del dev out netns router 2>/dev/null || ip -n router link del out
 wait $daemon || echo "exit status $?" >>/out/vanished.told
 left >/out/vanished.left
@@ -295,7 +292,7 @@ refused --interface other --aqm pie:ecn=true --rate 1e6
 refused --interface other --aqm pie:ecn=true --rate 1e6 --marks-at gone
 refused --interface other --aqm pie:scheduler=fq --rate 1e6
 refused --interface other --aqm codel --rate 1e6
-sluiced qdisc install stays --aqm drop_tail --rate 1e6 --object /lab/drop_tail.o >/dev/null
+sluiced qdisc install stays --aqm pie --rate 1e6 --object /lab/pie.o >/dev/null
 tc qdisc add dev other root stays
 refused --interface other --aqm pie --rate 1e6
 tc qdisc del dev other root
@@ -322,7 +319,7 @@ def headers(folder):
 
 def boot(folder):
     linux = kernel.find()
-    files = {f"lab/{aqm}.o": compiled(aqm) for aqm in ("pie", "codel", "red", "drop_tail")}
+    files = {f"lab/{aqm}.o": compiled(aqm) for aqm in ("pie", "codel", "red")}
     files |= headers(folder)
     files |= {f"lab/{name}": text for name, text in FILES.items()}
     files["lab/load"] = load_program(folder)
