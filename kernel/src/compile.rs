@@ -187,8 +187,8 @@ fn features(program: Program, aqms: &[&Class]) -> Vec<String> {
     let is_users = aqms.iter().any(|class| class.header.is_some());
     let look_at = |text: &str| aqms.iter().any(|class| looks_at(functions(class), text));
     let mut flags = Vec::new();
-    let is_small = scheduler.is_none() || program.has_classes() || !has(|of| of.occupancy);
-    if program != Program::Judge && is_small {
+    let is_inlined = scheduler.is_none() || program.has_classes() || !has(|of| of.occupancy);
+    if program != Program::Judge && is_inlined {
         flags.extend(INLINED.map(str::to_owned));
     }
     let has_log = matches!(program, Program::Qdisc { log: true, .. });

@@ -279,6 +279,9 @@ mod tests {
                 let mut latest = [Block::default(); 3];
                 latest.iter_mut().zip(&ahead).for_each(|(place, run)| *place = *run);
                 prop_assert_eq!(reported, latest);
+                let mut all = ahead.clone();
+                all.sort_by_key(|run| run.start);
+                prop_assert_eq!(receiver.ahead.all(), all);
             }
         }
     }

@@ -39,6 +39,18 @@ impl Runs {
         }
     }
 
+    /// All of them, in the order of their numbers.
+    #[cfg(test)]
+    pub fn all(&self) -> Vec<Block> {
+        let mut all: Vec<_> = match self {
+            Self::Few(runs) => runs.to_vec(),
+            Self::Many(many) => many.runs.iter().map(|run| run.block).collect(),
+        };
+        all.retain(|run| !run.is_empty());
+        all.sort_by_key(|run| run.start);
+        all
+    }
+
     /// Records a packet. One that arrived before only changes which run is reported first.
     pub fn insert(&mut self, seq: u32) {
         match self {

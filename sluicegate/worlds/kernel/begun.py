@@ -24,9 +24,8 @@ def begun(seen: Seen, rates: Rates, start_ns: int) -> Seen:
     """
     ended_ns = seen.left["time_ns"] - start_ns
     took_ns = rates.took_ns(ended_ns, seen.left["bytes"].astype(np.int64))
-    came_ns = seen.came["time_ns"][sources(seen)]
+    earliest_ns = seen.came["time_ns"][sources(seen)]
+    earliest_ns[1:] = np.maximum(earliest_ns[1:], seen.left["time_ns"][:-1])
     left = seen.left.copy()
-    earliest_ns = came_ns
-    earliest_ns[1:] = np.maximum(came_ns[1:], seen.left["time_ns"][:-1])
     left["time_ns"] = np.maximum(seen.left["time_ns"] - took_ns, earliest_ns)
     return replace(seen, left=left)
