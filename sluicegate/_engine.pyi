@@ -374,6 +374,9 @@ class ClassCounts:
     datagrams_expected: int
     datagrams_received: int
     reordered: int
+    loss_runs: int
+    loss_gaps_ns: int
+    loss_gaps: int
     datagram_bytes: int
     one_way_delay: Times
     least_one_way_delay: int | None

@@ -333,12 +333,14 @@ def test_the_command_prints_verdicts_and_writes_the_page(tmp_path, capsys, monke
     printed = capsys.readouterr().out
     assert "5.1.1 one long flow of NewReno" in printed
     beside = ("codel beside drop_tail", "codel beside pie", "pie beside drop_tail")
-    assert [printed.count(f"  {each}: ") for each in beside] == [1, 1, 1]
+    # and one BDP, as the buffer of this path is five
+    beside = (*beside, "codel beside drop_tail of one BDP", "drop_tail of one BDP beside drop_tail")
+    assert [printed.count(f"  {each}: ") for each in beside] == [1, 1, 1, 1, 0]
     assert "better in queueing delay of bulk (" in printed
     assert f"report: {out}/report.html" in printed
     assert {"report.html", "measures.csv", "verdicts.csv"} <= {each.name for each in out.iterdir()}
     assert main(["evaluate", "codel", "--sections", "4.4", *words[4:]]) == 0
-    assert "with 6 more runs, which the folder has" in capsys.readouterr().out
+    assert "with 9 more runs, which the folder has" in capsys.readouterr().out
     page = (out / "report.html").read_text()
     assert "Section 4.4: packet sizes" in page
     assert "Section 5.1.1: a TCP-friendly sender" in page

@@ -12,7 +12,7 @@ from sluicegate.evaluate import PROFILES, evaluate
 from sluicegate.evaluate.case import FORWARD, SECOND_HOP, Case, Fitted
 from sluicegate.evaluate.cases import CASES
 from sluicegate.evaluate.page import evaluation_page
-from sluicegate.evaluate.plan import Plan
+from sluicegate.evaluate.plan import ONE_BDP, Plan
 from sluicegate.evaluate.requirements import REQUIREMENTS
 from sluicegate.evaluate.suite import L4S, RFC7928, case_named
 from sluicegate.evaluate.words import case_lines, labelled
@@ -45,7 +45,7 @@ def test_the_default_profile_is_the_one_that_is_printed():
 def test_every_scenario_of_the_rfc_is_there_once():
     assert [
         *("3.1", "4.4", "4.5", "4.6", "5.1.1", "5.1.2", "5.2", "5.3", "5.4", "6.2", "7.2"),
-        *("8.2.2", "8.2.3", "8.2.4", "8.2.5", "8.2.6", "9.1", "9.2", "10.2"),
+        *("8.2.2", "8.2.3", "8.2.4", "8.2.5", "8.2.6", "8.3", "9.1", "9.2", "10.2"),
     ] == RFC7928.sections
     names = [case.name for case in CASES]
     assert len(set(names)) == len(names)
@@ -174,7 +174,7 @@ def test_l4s_needs_a_queue_that_marks_early(tmp_path):
 
 
 def test_a_plan_makes_one_scenario_of_each_case_and_discipline(monkeypatch):
-    """To make all 660 took 2.1 s before the first run began."""
+    """To make all 700 took 2.1 s before the first run began."""
     made = []
     scenario = Case.scenario
     monkeypatch.setattr(Case, "scenario", lambda *a: made.append(a[0].name) or scenario(*a))
@@ -188,6 +188,35 @@ def test_a_plan_makes_one_scenario_of_each_case_and_discipline(monkeypatch):
         case.name for case in CASES
     }
     assert len({run.identity for run in plan.runs}) == len(plan.runs)
+
+
+def test_drop_tail_has_a_buffer_of_one_bdp_where_that_of_the_profile_is_another():
+    home = PROFILES["home"]
+    plan = Plan.of(RFC7928, home, [CODEL, ONE_BDP], ["5.1.1", "9.2"], 2, 1)
+    assert plan.names == ["drop_tail", "codel", "drop_tail of one BDP"]
+    # it is no candidate
+    assert plan.judged == ["codel"]
+    limits = {
+        name: {case.scenario(home, plan.fitted[case.name][name], 0, 1).queue.limit}
+        for case in plan.cases
+        for name in plan.names
+    }
+    # 20 Mb/s: 100 ms of buffer, 40 ms of round trip
+    assert limits == {"drop_tail": {167}, "codel": {167}, "drop_tail of one BDP": {67}}
+    assert PROFILES["default"].bdp_packets == PROFILES["default"].buffer_packets
+
+
+def test_sensitivity_changes_one_parameter_that_can_be_halved_and_doubled():
+    def of(way, **given):
+        return case_named(f"8-3-{way}").fitted(sg.Discipline(**given))
+
+    assert of("halved", aqm="codel").discipline.params == {"target": 0.0025}
+    assert of("doubled", aqm="codel", params={"target": 0.02}).discipline.params["target"] == 0.04
+    # twice the least threshold of RED would be above the greatest one: another parameter it is
+    halved, doubled = (of(way, aqm="red").discipline.params for way in ("halved", "doubled"))
+    assert halved.keys() == doubled.keys()
+    # drop-tail has none
+    assert of("halved", aqm="drop_tail").discipline == DROP_TAIL
 
 
 def test_the_second_of_two_aqms_is_what_the_section_says():

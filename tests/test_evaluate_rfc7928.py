@@ -139,6 +139,8 @@ def test_congestion_that_is_constant_and_that_varies():
         (group,) = flows(name).values()
         assert group.count == count
         assert long_flow(group)
+    # 8.3 has the flows of 8.2.3
+    assert flows("8-3-halved") == flows("8-3-doubled") == flows("8-2-3-medium")
     varying = scenario("8-2-5")
     phases = case_named("8-2-5").phases(PATH)
     assert [phase.stop_s - phase.start_s for phase in phases] == [20] * 4

@@ -58,6 +58,29 @@ def test_losses_in_bursts_have_their_share():
     assert_covers(record["wire_loss_ratio"], 0.5 * bad + 0.002 * (1 - bad), within=0.06)
 
 
+def test_runs_of_losses_and_the_gaps_between_them_are_those_of_the_wire():
+    def of(wire, **fields):
+        (flow,) = one_link(None).flows
+        call = flow.replace(label="call", gaps="constant", rate_bps=8e5)
+        return network.simulate(one_link(wire, flows=[call], **fields))
+
+    # a packet in 5 ms; runs and gaps of a chain with two states are geometric
+    for enter, leave in ((0.02, 0.4), (0.1, 0.9)):
+        loss = network.GilbertElliott(enter=enter, leave=leave)
+        record = of(network.Wire(loss=loss))
+        assert_covers(record["call.loss_run"], 1 / leave, within=0.06)
+        assert_covers(record["call.loss_gap"], 0.005 * (1 / enter + 1 / leave), within=0.1)
+    # nothing is lost, all is lost, or a packet looks lost that was overtaken
+    late = network.Exponential(mean_s=0.02)
+    for wire in (
+        None,
+        network.Wire(loss=network.Bernoulli(probability=1.0)),
+        network.Wire(jitter=late, reorder=True, jitter_share=0.01),
+    ):
+        record = of(wire, replications=2, duration_s=10.0)
+        assert not {"call.loss_run", "call.loss_gap"} & set(record.measures)
+
+
 def test_a_wire_changes_neither_the_queue_nor_its_draws():
     wire = network.Wire(loss=network.Bernoulli(probability=0.1))
     plain, wired = (network.simulate(one_link(each, replications=2)) for each in (None, wire))

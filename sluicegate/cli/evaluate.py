@@ -133,6 +133,9 @@ def evaluate(
 ) -> None:
     """Judge AQMs by the scenarios of RFC 7928 or of L4S, beside drop-tail with the same buffer.
 
+    RFC 7928 asks for drop-tail with a buffer of one BDP: where the profile's buffer is another,
+    this is beside them, too.
+
     Prints a verdict for each scenario as soon as it is known, then writes the page.
 
     Finished runs are kept: however the command ended, the same one makes the others.
@@ -140,7 +143,7 @@ def evaluate(
     if report:
         require("matplotlib", "the page of its results (left out with --no-report)")
     from sluicegate.evaluate import evaluate as run
-    from sluicegate.evaluate.plan import DROP_TAIL
+    from sluicegate.evaluate.plan import DROP_TAIL, ONE_BDP
     from sluicegate.evaluate.profile import profile as profile_named
     from sluicegate.evaluate.suite import L4S, RFC7928
     from sluicegate.evaluate.words import case_lines
@@ -149,11 +152,15 @@ def evaluate(
     chosen = profile_named(profile or suite.profile)
     given = disciplines(aqm)
     others = [DROP_TAIL]
+    if not l4s and chosen.bdp_packets != chosen.buffer_packets:
+        others.append(ONE_BDP.name)
     if reference is not None:
         (other,) = disciplines([reference])
         others.append(other.name)
         if other.name not in [DROP_TAIL, *(each.name for each in given)]:
             given = [*given, other]
+    if ONE_BDP.name in others:
+        given = [*given, ONE_BDP]
     screen = console()
     screen.print(f"{suite.title}, profile {chosen.name}: {escape(chosen.told())}", soft_wrap=True)
 

@@ -53,10 +53,12 @@ class Fitted:
     Attributes:
         discipline: The one that is judged.
         second: That of the second hop; None: the same.
+        limit: Its buffer, packets; None: that of the profile.
     """
 
     discipline: Discipline
     second: Discipline | None = None
+    limit: int | None = None
 
 
 def _as_it_is(discipline: Discipline) -> Fitted:
@@ -127,7 +129,7 @@ class Case:
             title=f"{self.section}: {self.title}",
             topology=self._topology(profile, draw),
             flows=list(self.flows(profile)),
-            queue=Queue(limit=profile.buffer_packets),
+            queue=Queue(limit=fitted.limit or profile.buffer_packets),
             links=self._links(profile, fitted.second, draw),
             disciplines=[fitted.discipline],
             duration_s=phases[-1].stop_s if phases else profile.duration_s,

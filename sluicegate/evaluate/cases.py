@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sluicegate.errors import SluiceError
@@ -61,25 +62,52 @@ def _scheduled(discipline: Discipline) -> Fitted | str:
 # ------------------------------------------------------------ section 10.2
 
 
-def _other_parameters(discipline: Discipline) -> Fitted | str:
-    """The second has twice the first parameter that is a number, times first; or it has none."""
+def _first_number(discipline: Discipline, factors: Sequence[float]) -> str | list[Discipline]:
+    """The discipline with its first parameter that is a number, times first, times each factor.
+
+    In words why not, if none can be multiplied by all of them. It is as it is if it has none.
+    """
     configured = discipline.configured
     params = configured.of.params if isinstance(configured, Aqm) else []
     if isinstance(configured, Aqm) and not params:
-        return Fitted(discipline)
+        return [discipline for _ in factors]
     numbers = [each for each in params if each.kind in ("number", "integer")]
     for param in sorted(numbers, key=lambda each: each.unit != "s"):
-        changed = {**discipline.params, param.name: 2 * float(configured.params[param.name])}
-        if param.kind == "integer":
-            changed[param.name] = int(changed[param.name])
+        kind = int if param.kind == "integer" else float
+        values = [kind(factor * float(configured.params[param.name])) for factor in factors]
         try:
-            other = discipline.replace(params=changed)
+            found = [
+                discipline.replace(params={**discipline.params, param.name: value})
+                for value in values
+            ]
             # parameters are checked when the AQM is configured
-            if other.configured is not None and changed[param.name]:
-                return Fitted(discipline, other)
+            if all(values) and all(each.configured is not None for each in found):
+                return found
         except SluiceError:  # out of range, or against another parameter
             continue
-    return "it has no parameter that can be doubled"
+    return (
+        f"it has no parameter that can be multiplied by {' or '.join(map('{:g}'.format, factors))}"
+    )
+
+
+def _other_parameters(discipline: Discipline) -> Fitted | str:
+    """The second has twice the first parameter; or it has none."""
+    found = _first_number(discipline, [2])
+    if isinstance(found, str):
+        return found
+    return Fitted(discipline, None if found[0] == discipline else found[0])
+
+
+# ------------------------------------------------------------ section 8.3
+
+# the first parameter is tried with these shares of its value
+SENSITIVITY = {"halved": 0.5, "doubled": 2.0}
+
+
+def varied(discipline: Discipline, way: str) -> Fitted | str:
+    """The discipline with its first parameter halved or doubled (section 8.3)."""
+    found = _first_number(discipline, list(SENSITIVITY.values()))
+    return found if isinstance(found, str) else Fitted(found[list(SENSITIVITY).index(way)])
 
 
 def _another(discipline: Discipline) -> Fitted:
@@ -219,6 +247,7 @@ TOPICS = {
     "8.2.4": "heavy congestion",
     "8.2.5": "congestion that varies",
     "8.2.6": "capacity that varies",
+    "8.3": "sensitivity to a parameter",
     "9.1": "a mix of traffic",
     "9.2": "two-way traffic",
     "10.2": "several AQMs",
@@ -337,6 +366,18 @@ CASES: list[Case] = [
         _of("bulk"),
         pairs=_many(lambda p: p.count(_CAPACITY_FLOWS)),
         rates=_slow_and_fast_soon,
+    ),
+    *(
+        Case(
+            f"8-3-{way}",
+            "8.3",
+            f"medium congestion, the AQM's first parameter {way}",
+            lambda p: [bulk(p, count=p.count("medium"))],
+            _of("bulk"),
+            pairs=_many(lambda p: p.count("medium")),
+            fitted=partial(varied, way=way),
+        )
+        for way in SENSITIVITY
     ),
     Case(
         "9-1",

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sluicegate.evaluate.case import Case, Phase
+from sluicegate.evaluate.case import BACK, FORWARD, Case, Phase
 from sluicegate.evaluate.profile import Profile
 from sluicegate.evaluate.uncounted import of_flows
 from sluicegate.measures import fairness
@@ -31,6 +31,7 @@ _OF_CLASS = (
     *("goodput_bps", "loss_ratio", "mark_ratio", "sojourn_mean", "sojourn_p99"),
     *("one_way_delay_mean", "one_way_delay_p50", "one_way_delay_p99"),
     *("delay_variation_p50", "delay_variation_p99", "jitter", "missing_ratio", "mos"),
+    *("loss_run", "loss_gap"),
     *("completion_mean", "completion_p50", "completion_p99", "slowdown_mean", "finished"),
     *("page_mean", "page_p50", "page_p99"),
     *("frame_mean", "frame_p50", "frame_p99", "quality", "stall_ratio", "stall_rate"),
@@ -78,6 +79,9 @@ def measured(
     if len(names) == 2:
         values["goodput_ratio"] = float(goodputs[1] / goodputs[0]) if goodputs[0] else math.nan
         values["goodput_fairness"] = fairness(goodputs)
+    if case.kind == "two-way":
+        for each in case.flows(profile):
+            values |= _of_acks(record, str(each.label), FORWARD if each.route else BACK)
     for phase in case.phases(profile):
         values |= _of_phase(record, phase)
     if decisions is not None:
@@ -99,6 +103,14 @@ def _of_class(record: NetworkRecord, name: str) -> dict[str, float]:
     if met:
         found[f"{name}.queueing_delay"] = sum(met)
     return found
+
+
+def _of_acks(record: NetworkRecord, name: str, way: str) -> dict[str, float]:
+    """What the ACKs of a class meet at the queue on their way; its data take the other way."""
+    (port,) = (each for each in record.ports if each.name == way)
+    found = {"ack_delay": "sojourn_mean", "ack_loss_ratio": "loss_ratio"}
+    measures = {ours: port.measures.get(f"{name}.{theirs}") for ours, theirs in found.items()}
+    return {f"{name}.{ours}": each.value for ours, each in measures.items() if each is not None}
 
 
 def _of_phase(record: NetworkRecord, phase: Phase) -> dict[str, float]:

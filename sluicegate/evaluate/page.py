@@ -18,16 +18,32 @@ from sluicegate.evaluate.evaluation import Evaluation
 from sluicegate.evaluate.felt import felt
 from sluicegate.evaluate.harms import CAPTION, harm_rows
 from sluicegate.evaluate.requirements import rows
+from sluicegate.evaluate.sensitivity import (
+    SENSITIVITY_CAPTION,
+    SENSITIVITY_HEADER,
+    sensitivity_rows,
+)
 from sluicegate.evaluate.verdict import LEAST
 from sluicegate.report import felt as bands
 from sluicegate.report.page import Page
 
-# sections whose distributions are shown, and those with a course in time
-_DISTRIBUTIONS = ("8.2.2", "8.2.3", "8.2.4", "9.1")
+# sections with a course in time
 _COURSES = ("8.2.5", "8.2.6", "S2")
 _ROUND_TRIPS = "6.2"
+_SENSITIVITY = "8.3"
 # beside those by which a case judges
 _ALSO = ("utilization", "loss_ratio")
+# where they are known: losses of calls and of constant rate, ACKs of two-way traffic, and
+# exchanges of one small packet, which take what a handshake takes
+_MORE = (
+    *(f"{each}.{name}" for each in ("voice", "cbr") for name in ("loss_run", "loss_gap")),
+    *(
+        f"{each}.{name}"
+        for each in ("forward", "reverse")
+        for name in ("ack_delay", "ack_loss_ratio")
+    ),
+    "probes.completion_mean",
+)
 
 
 def evaluation_page(found: Evaluation, others: Sequence[str]) -> Page:
@@ -129,6 +145,8 @@ def _section(page: Page, found: Evaluation, section: str, others: Sequence[str])
             "Fairness of round trips",
             "Above 1 the flow with the other round trip gets more. The bars are 95 % intervals.",
         )
+    if section == _SENSITIVITY:
+        page.table(SENSITIVITY_HEADER, sensitivity_rows(found), SENSITIVITY_CAPTION)
 
 
 def _felt(page: Page, found: Evaluation, case: Case) -> None:
@@ -166,6 +184,13 @@ def _shown(found: Evaluation, case: Case) -> list[str]:
     more = [*_ALSO]
     more += ["goodput_ratio"] if "goodput_fairness" in case.judged else []
     more += ["synchronisation_ratio"] if case.loses_together else []
+    known = {
+        each
+        for name in found.plan.names
+        for run in found.measured(case, name)
+        for each in run.values
+    }
+    more += [each for each in _MORE if each in known]
     classes = dict.fromkeys(each.rpartition(".")[0] for each in case.judged)
     if found.plan.suite.marks:
         more += ["mark_ratio", *(f"{each}.sojourn_p99" for each in plots.classes(case))]
@@ -185,7 +210,7 @@ def _figures(page: Page, found: Evaluation, case: Case) -> None:
             "A point is a replication, a circle the median; an ellipse holds "
             f"{100 * plots.SHARE:g} % of the Gaussian that fits them best.",
         )
-    if case.section in _DISTRIBUTIONS:
+    if plots.waiting(found, case):
         page.figure(
             plots.distribution_figure(found, case),
             f"Distributions: {title}",

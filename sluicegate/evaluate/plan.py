@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any
@@ -23,6 +23,8 @@ from sluicegate.worlds.network.simulate import describe
 
 # what RFC 7928 compares everything with
 DROP_TAIL = "drop_tail"
+# and, where the profile has another buffer, this (section 1.2)
+ONE_BDP = Discipline(aqm=DROP_TAIL, label="drop_tail of one BDP")
 _MADE_BY = "sluicegate.evaluate.work"
 # a scenario's seed has 64 bits
 _MOST_SEED = (2**64 - 1) // SEEDS - 1
@@ -43,7 +45,7 @@ class Plan:
     Attributes:
         suite: Where the scenarios come from.
         profile: The path.
-        disciplines: Those that are compared, drop-tail first.
+        disciplines: Those that are compared, drop-tail first. `ONE_BDP` has a buffer of its own.
         cases: The scenarios, in the order of the suite.
         replications: Of each.
         seed: Of everything that is drawn.
@@ -136,7 +138,7 @@ class Plan:
     @property
     def judged(self) -> list[str]:
         """Of the disciplines but drop-tail, or drop-tail if there is nothing else."""
-        return self.names[1:] or self.names
+        return [each for each in self.names[1:] if each != ONE_BDP.name] or self.names[:1]
 
     @cached_property
     def fitted(self) -> dict[str, dict[str, Fitted | str]]:
@@ -159,6 +161,8 @@ class Plan:
 
     def _fitted(self, case: Case, discipline: Discipline) -> Fitted | str:
         fitted = case.fitted(discipline)
+        if discipline == ONE_BDP and isinstance(fitted, Fitted):
+            fitted = replace(fitted, limit=self.profile.bdp_packets)
         if self.world == NETWORK or not isinstance(fitted, Fitted):
             return fitted
         scenario = self._first(case, discipline.name, fitted)

@@ -17,6 +17,8 @@ from sluicegate.report.plots import GREY, WIDTH, colours, label, plain_ticks
 # share of the runs that an ellipse is to hold
 SHARE = 0.5
 _PANEL = 3.6
+# ending of the name of a class's curve
+_QUANTILES = ".sojourn_quantiles"
 
 
 def classes(case: Case) -> list[str]:
@@ -90,32 +92,54 @@ def ellipse_figure(found: Evaluation, case: Case) -> Figure:
     return figure
 
 
+def waiting(found: Evaluation, case: Case) -> list[str]:
+    """The classes whose data wait at the main queue, and whose delay a case judges."""
+    judged = (each.removesuffix(".queueing_delay") for each in case.judged if "." in each)
+    known = {
+        name.removesuffix(_QUANTILES)
+        for name_ in _names(found, case)
+        for run in found.measured(case, name_)
+        for name in run.curves
+    }
+    shown = [each for each in dict.fromkeys(judged) if each in known]
+    # of the other direction the main queue has the ACKs
+    return shown[:1] if case.kind == "two-way" else shown
+
+
 def distribution_figure(found: Evaluation, case: Case) -> Figure:
     """Cumulative distributions of the time in the queue, and of the goodput of windows."""
+    shown = waiting(found, case)
+    goodputs = {
+        name: np.sort(np.concatenate([_after(found, each.curves) for each in runs]))
+        for name in _names(found, case)
+        if (runs := found.measured(case, name))
+    }
+    with_goodput = any(len(each) for each in goodputs.values())
     figure = Figure(figsize=(WIDTH, _PANEL), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    axes = list(figure.subplots(1, len(shown) + with_goodput, squeeze=False)[0])
     colour = colours(found.plan.names)
-    class_ = classes(case)[0]
-    for name in _names(found, case):
-        runs = found.measured(case, name)
-        waits = [each.curves.get(f"{class_}.sojourn_quantiles") for each in runs]
-        known = [each for each in waits if each is not None]
-        if known:
-            left.plot(
-                1e3 * np.mean(known, axis=0), 100 * LEVELS, color=colour[name], label=label(name)
-            )
-        goodputs = np.sort(np.concatenate([_after(found, each.curves) for each in runs]))
-        if len(goodputs):
-            shares = 100 * np.arange(1, len(goodputs) + 1) / len(goodputs)
-            right.plot(goodputs / 1e6, shares, color=colour[name])
-    left.set_xlim(left=0)
-    left.set_xlabel(f"time of {class_} in the queue (ms)")
-    left.set_title("left is better", fontsize=10)
-    left.set_ylabel("packets that waited no longer (%)")
-    right.set_xlabel("TCP's goodput in ten round trips (Mb/s)")
-    right.set_title("right is better", fontsize=10)
-    right.set_ylabel("windows with no more (%)")
-    _finish(figure, [left, right])
+    for ax, class_ in zip(axes, shown, strict=False):
+        for name in _names(found, case):
+            waits = [
+                each.curves[f"{class_}{_QUANTILES}"]
+                for each in found.measured(case, name)
+                if f"{class_}{_QUANTILES}" in each.curves
+            ]
+            if waits:
+                times_ms = 1e3 * np.mean(waits, axis=0)
+                ax.plot(times_ms, 100 * LEVELS, color=colour[name], label=label(name))
+        ax.set_xlim(left=0)
+        ax.set_title(f"{class_}: left is better", fontsize=10)
+        ax.set_xlabel("time in the queue (ms)")
+    axes[0].set_ylabel("packets that waited no longer (%)")
+    if with_goodput:
+        for name, values in goodputs.items():
+            shares = 100 * np.arange(1, len(values) + 1) / len(values)
+            axes[-1].plot(values / 1e6, shares, color=colour[name])
+        axes[-1].set_xlabel("TCP's goodput in ten round trips (Mb/s)")
+        axes[-1].set_title("right is better", fontsize=10)
+        axes[-1].set_ylabel("windows with no more (%)")
+    _finish(figure, axes)
     return figure
 
 

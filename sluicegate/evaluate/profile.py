@@ -52,6 +52,11 @@ class Profile:
         return max(1, round(self.rate_bps * self.buffer_s / 8 / self.packet_bytes))
 
     @property
+    def bdp_packets(self) -> int:
+        """The product of rate and round trip, packets."""
+        return max(1, round(self.rate_bps * self.rtt_s / 8 / self.packet_bytes))
+
+    @property
     def access_rate_bps(self) -> float:
         """Of all links but the bottleneck."""
         return 10 * max(self.rate_bps, self.reverse_rate_bps)

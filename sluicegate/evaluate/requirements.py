@@ -40,7 +40,7 @@ REQUIREMENTS = [
     Requirement("burst absorption", "7.2", "must be considered", ("7.2",)),
     Requirement("stability: congestion that varies", "8.2.5", "must be considered", ("8.2.5",)),
     Requirement("stability: capacity that varies", "8.2.6", "must be considered", ("8.2.6",)),
-    Requirement("parameter sensitivity and stability", "8.3", "should be discussed", ()),
+    Requirement("parameter sensitivity and stability", "8.3", "should be discussed", ("8.3",)),
     Requirement("traffic mix", "9.1", "recommended", ("9.1",)),
     Requirement("two-way traffic", "9.2", "may be considered", ("9.2",)),
     Requirement("several AQMs", "10.2", "may be considered", ("10.2",)),

@@ -19,6 +19,10 @@ _HEADINGS = {
     "goodput_ratio": "goodput, second over first",
     "completion_mean": "completion time",
     "jitter": "jitter",
+    "loss_run": "packets lost in a row",
+    "loss_gap": "gap between losses",
+    "ack_delay": "queueing delay of the ACKs",
+    "ack_loss_ratio": "lost of the ACKs",
     "page_mean": "time of a page",
     "one_way_delay_p99": "p99 one-way delay",
     "rpm": "RPM",
@@ -39,7 +43,14 @@ _HEADINGS = {
 }
 # of classes whose names in measures are no words
 _CLASSES = {"cbr": "the constant rate", "I": "flow I", "II": "flow II"}
-_SHARES = ("loss_ratio", "utilization", "mark_ratio", "missing_ratio", "stall_ratio")
+_SHARES = (
+    "loss_ratio",
+    "ack_loss_ratio",
+    "utilization",
+    "mark_ratio",
+    "missing_ratio",
+    "stall_ratio",
+)
 
 
 def heading(measure: str) -> str:

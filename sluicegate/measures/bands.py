@@ -63,10 +63,10 @@ _CALL_DELAYS = Bands(
     of_calls=True,
 )
 _PAGES = Bands(
-    words=("preferred", "acceptable", "too long"),
-    limits=(2.0, 4.0),
+    words=("acceptable", "too long"),
+    limits=(4.0,),
     shown=(0.0, 6.0),
-    source="ITU-T G.1010, web browsing, as others quote it: 2 and 4 s",
+    source="3GPP TS 22.105, web browsing: 4 s",
     more_is_better=False,
 )
 _RPM = Bands(

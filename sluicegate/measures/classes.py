@@ -230,6 +230,18 @@ def _missing(c: EndCounts) -> FloatArray:
     )
 
 
+def _missed(c: EndCounts) -> FloatArray:
+    """Datagrams that never came; NaN where some were overtaken: these look as if they were lost."""
+    missed = c.sum(lambda each: each.datagrams_expected - each.datagrams_received)
+    return np.where(c.sum(lambda each: each.reordered) > 0, np.nan, missed)
+
+
+def _loss_gaps(c: EndCounts) -> FloatArray:
+    gaps_s = c.sum(lambda each: each.loss_gaps_ns) / _NS_PER_S
+    mean = ratio(gaps_s, c.sum(lambda each: each.loss_gaps))
+    return np.where(np.isnan(_missed(c)), np.nan, mean)
+
+
 def _opinions(c: EndCounts) -> FloatArray:
     """The score of each replication, were the datagrams calls; NaN where none came."""
 
@@ -355,6 +367,24 @@ ENDS: list[Definition[EndCounts]] = [
         lambda c: ratio(
             c.sum(lambda each: each.reordered), c.sum(lambda each: each.datagrams_received)
         ),
+    ),
+    Definition(
+        "loss_run",
+        "lost in a row",
+        PACKETS,
+        r"N_\mathrm{missing} / N_\mathrm{runs}",
+        "how many datagrams in a row never came, where any did not: the mean; none is known where "
+        "some were overtaken",
+        lambda c: ratio(_missed(c), c.sum(lambda each: each.loss_runs)),
+    ),
+    Definition(
+        "loss_gap",
+        "gap between losses",
+        SECONDS,
+        r"\bar G",
+        "mean time from when a flow's datagrams are missed until some are missed again (the gap of "
+        "RFC 7928, section 2.3)",
+        _loss_gaps,
     ),
     Definition(
         "waited_ratio",

@@ -17,7 +17,7 @@ from sluicegate.near import nearest
 # of all other measures less is better; without their classes
 _MORE_IS_BETTER = (
     *("goodput", "goodput_bps", "goodput_fairness", "fairness", "utilization", "throughput"),
-    *("throughput_bps", "datagram_goodput", "finished", "mos", "quality", "rpm"),
+    *("throughput_bps", "datagram_goodput", "finished", "mos", "quality", "rpm", "loss_gap"),
     *(each.name for each in OUTCOMES),
 )
 
@@ -33,6 +33,7 @@ _SYMBOLS = {
     "F_v": "$F_v$ is the distribution function of the delays *v* of frames",
     "T_\\mathrm{played}": "videos played for $T_\\mathrm{played}$ and stood still for "
     "$T_\\mathrm{stalled}$",
+    "bar G": "*G* is the time from one loss of a flow to the next",
     "F_r": "$F_r$ is the distribution function of round trips *r*",
     "u_i": "$x_i$ is what the class has of round trips and of losses; $o_i$ is best, $u_i$ useless",
     "bar h": "$\\bar h$ and $\\bar l$ are means of the smallest 95 %, s",

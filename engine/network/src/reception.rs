@@ -26,6 +26,12 @@ pub struct Reception {
     /// Datagrams of these that arrived after one with a greater sequence number (RFC 4737, section
     /// 3.3).
     pub reordered: u64,
+    /// How often one or more datagrams in a row were missing when the next one arrived.
+    pub loss_runs: u64,
+    /// Sum of the times from one of these moments to the next of the same flow, ns.
+    pub loss_gaps_ns: u64,
+    /// Number of these times.
+    pub loss_gaps: u64,
     /// Bytes of these datagrams.
     pub datagram_bytes: u64,
     /// Round trips of TCP: times from the sending of a data packet until the ACK of it is at its
@@ -40,6 +46,8 @@ struct Last {
     jitter_ns: f64,
     /// The datagram expected next, or what the last ACK expected.
     next: u32,
+    /// When datagrams were missed the last time, ns.
+    missed_ns: Option<u64>,
     /// The data packet whose round trip is timed, and when it was sent, ns.
     timed: Option<(u32, u64)>,
 }
@@ -71,6 +79,13 @@ impl Receptions {
                 counts.datagrams += 1;
                 counts.datagram_bytes += u64::from(packet.bytes);
                 if packet.number >= last.next {
+                    if packet.number > last.next {
+                        counts.loss_runs += 1;
+                        if let Some(before_ns) = last.missed_ns.replace(now_ns) {
+                            counts.loss_gaps_ns += now_ns - before_ns;
+                            counts.loss_gaps += 1;
+                        }
+                    }
                     counts.datagrams_expected += u64::from(packet.number - last.next) + 1;
                     last.next = packet.number + 1;
                 } else {

@@ -17,6 +17,10 @@ pub struct ClassCounts {
     datagrams_expected: u64,
     datagrams_received: u64,
     reordered: u64,
+    /// Runs of missing datagrams; times between two of a flow, summed, ns, and their number.
+    loss_runs: u64,
+    loss_gaps_ns: u64,
+    loss_gaps: u64,
     datagram_bytes: u64,
     /// One-way delays, ns.
     one_way_delay: Py<Times>,
@@ -65,6 +69,9 @@ impl ClassCounts {
             datagrams_expected: reception.datagrams_expected,
             datagrams_received: reception.datagrams,
             reordered: reception.reordered,
+            loss_runs: reception.loss_runs,
+            loss_gaps_ns: reception.loss_gaps_ns,
+            loss_gaps: reception.loss_gaps,
             datagram_bytes: reception.datagram_bytes,
             one_way_delay: Times::new(py, &reception.delay)?,
             least_one_way_delay: reception.least_delay_ns,
