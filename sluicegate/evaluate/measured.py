@@ -107,10 +107,10 @@ def _of_class(record: NetworkRecord, name: str) -> dict[str, float]:
 
 def _of_acks(record: NetworkRecord, name: str, way: str) -> dict[str, float]:
     """What the ACKs of a class meet at the queue on their way; its data take the other way."""
-    (port,) = (each for each in record.ports if each.name == way)
+    measures = next((each.measures for each in record.ports if each.name == way), {})
     found = {"ack_delay": "sojourn_mean", "ack_loss_ratio": "loss_ratio"}
-    measures = {ours: port.measures.get(f"{name}.{theirs}") for ours, theirs in found.items()}
-    return {f"{name}.{ours}": each.value for ours, each in measures.items() if each is not None}
+    values = {ours: measures.get(f"{name}.{theirs}") for ours, theirs in found.items()}
+    return {f"{name}.{ours}": each.value for ours, each in values.items() if each is not None}
 
 
 def _of_phase(record: NetworkRecord, phase: Phase) -> dict[str, float]:
