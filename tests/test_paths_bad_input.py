@@ -8,6 +8,7 @@ from gate_run import SLUICED
 
 import sluicegate as sg
 from sluicegate import network
+from sluicegate.worlds import world
 
 BOTTLENECK = "left -> right"
 
@@ -97,6 +98,8 @@ def test_a_wire_that_loses_all_delivers_nothing(loss):
         assert record.flows["packets"].sum() == 0
         # the queue did not lose them
         assert record["loss_ratio"].value == 0
+        # a goodput of 0 is one of TCP, too
+        assert "goodput" in world("network")().key_measures([record])
 
 
 @pytest.mark.slow

@@ -73,7 +73,7 @@ class OneNetwork(World[NetworkScenario, R]):
             "queue_deviation",
             "loss_ratio",
             *marked,
-            "goodput" if have("goodput") else "datagram_goodput",
+            "datagram_goodput" if have("datagram_goodput") and not have("goodput") else "goodput",
             "fairness",
             *completed,
             *wires,
