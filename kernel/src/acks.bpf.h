@@ -260,7 +260,7 @@ static INLINE u32 compare_sacks(const struct ack *ack, const struct ack *newer)
 }
 
 /* 1 if `newer` tells the sender all that `ack` would, and more. */
-VERIFIED_ONCE u32 tells_all(const struct ack *ack, const struct ack *newer)
+VERIFIED_ONCE u32 supersedes(const struct ack *ack, const struct ack *newer)
 {
 	u32 sacks;
 
@@ -308,7 +308,7 @@ VERIFIED_ONCE u32 needless_ack(struct instance *instance, u32 number)
 		/* the one found tells of a change of the flags */
 		if (found && flags != ack->ecn_flags)
 			found = 0;
-		if (!tells_all(ack, &instance->newest))
+		if (!supersedes(ack, &instance->newest))
 			continue;
 		is_second = found > 0;
 		if (is_second)

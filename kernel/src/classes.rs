@@ -8,7 +8,7 @@ use sluice_aqm::{Class, Configured, Functions};
 use crate::{KernelError, compile::functions};
 
 /// Classes that a config has room for: `CLASS_MAP_MOST` of `class_map.h`.
-const MOST: usize = 16;
+pub(crate) const MOST: usize = 16;
 const WORD: usize = size_of::<u64>();
 
 /// Whether a kind is in a list.

@@ -9,6 +9,7 @@ use crate::{
     KernelError,
     classes::{check_texts, kinds, kinds_header},
     made_of::MadeOf,
+    shared,
 };
 
 /// A program that is compiled from an AQM.
@@ -28,7 +29,7 @@ pub enum Program {
 }
 
 /// Headers that the programs include: names and texts.
-const SHARED: [(&str, &str); 12] = [
+const SHARED: [(&str, &str); 16] = [
     ("qdisc.bpf.h", include_str!("qdisc.bpf.h")),
     ("classes.bpf.h", include_str!("classes.bpf.h")),
     ("instance.bpf.h", include_str!("instance.bpf.h")),
@@ -39,8 +40,12 @@ const SHARED: [(&str, &str); 12] = [
     ("reload.bpf.h", include_str!("reload.bpf.h")),
     ("fifo.bpf.h", include_str!("fifo.bpf.h")),
     ("lanes.bpf.h", include_str!("lanes.bpf.h")),
+    ("lane_packets.bpf.h", include_str!("lane_packets.bpf.h")),
     ("waiting.bpf.h", include_str!("waiting.bpf.h")),
     ("sending.bpf.h", include_str!("sending.bpf.h")),
+    ("judging.bpf.h", include_str!("judging.bpf.h")),
+    ("arriving.bpf.h", include_str!("arriving.bpf.h")),
+    ("leaving.bpf.h", include_str!("leaving.bpf.h")),
 ];
 
 impl Program {
@@ -122,10 +127,12 @@ pub(crate) fn files<'a>(program: Program, aqms: &[&'a Class]) -> Vec<(String, Co
         Some((format!("{}.h", class.name), Cow::from(text)))
     });
     let kinds = (program.has_classes()).then(|| ("kinds.h".into(), kinds_header(aqms).into()));
+    let agreement = (shared::FILE.into(), shared::agreement(program).into());
     given
         .map(|(name, text)| (name.to_owned(), Cow::from(text)))
         .chain(own)
         .chain(kinds)
+        .chain([agreement])
         .collect()
 }
 

@@ -1,17 +1,19 @@
 //! Counts of an instance of a kind: `struct counts` and the fields of `struct instance` after it,
 //! in `instance.bpf.h`.
 
+use std::mem::offset_of;
+
 use sluice_aqm::Verdict;
 
-use crate::settings::SETTINGS_BYTES;
+use crate::{
+    settings::CSettings,
+    shared::{Checks, Layout, layout, read},
+};
 
-/// Numbers in `struct counts` after the verdicts.
-const OTHERS: usize = 14;
 const WORD: usize = size_of::<u64>();
-/// Bytes of `struct counts`.
-const COUNTS_BYTES: usize = (Verdict::COUNT + OTHERS) * WORD;
 
-/// Counts of an instance.
+/// Counts of an instance: `struct counts`.
+#[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     /// Arrivals by verdict, plus further drops that an arrival causes, plus marks and drops on
@@ -50,6 +52,28 @@ pub struct Counts {
 }
 
 impl Counts {
+    pub(crate) fn layout() -> Layout {
+        layout!(
+            counts = Counts {
+                verdicts,
+                arrivals,
+                arrived_bytes,
+                sent,
+                sent_bytes,
+                lost,
+                lost_bytes,
+                left,
+                left_bytes,
+                sojourn_ns,
+                sojourn_max_ns,
+                delay_ns,
+                lateness_ns,
+                begun_ns,
+                until_ns,
+            }
+        )
+    }
+
     /// Returns the packets that wait, and their bytes (0 unless [`crate::Fixed::sampled`]).
     pub fn waiting(&self) -> (u64, u64) {
         let gone = self.sent + self.lost + self.left;
@@ -65,6 +89,32 @@ impl Counts {
 /// Entries of the map `instances`.
 const INSTANCES: usize = 8;
 
+/// How `struct instance` begins. The AQM's config follows, and after all settings, where there is one
+/// queue, the AQM's state.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Beginning {
+    counts: Counts,
+    is_used: u32,
+    number: u32,
+    settings: CSettings,
+}
+
+/// Compares what is read of an instance.
+pub(crate) fn check(checks: &mut Checks) {
+    checks.equal("INSTANCES", INSTANCES);
+    for (at, offset) in [
+        ("instance, counts", offset_of!(Beginning, counts)),
+        ("instance, is_used", offset_of!(Beginning, is_used)),
+        ("instance, number", offset_of!(Beginning, number)),
+        ("instance, params", offset_of!(Beginning, settings)),
+        ("params, settings", 0),
+        ("params, config", size_of::<CSettings>()),
+    ] {
+        checks.equal(&format!("__builtin_offsetof(struct {at})"), offset);
+    }
+}
+
 /// An entry of the map `instances`: `struct instance`.
 pub(crate) struct Instance<'a>(&'a [u8]);
 
@@ -74,44 +124,23 @@ impl<'a> Instance<'a> {
         value.chunks_exact(value.len() / INSTANCES).map(Self)
     }
 
-    const IS_USED: usize = COUNTS_BYTES;
-    const SETTINGS: usize = Self::IS_USED + WORD;
-    const CONFIG: usize = Self::SETTINGS + SETTINGS_BYTES;
+    fn beginning(&self) -> Beginning {
+        // SAFETY: it is `repr(C)`, and has numbers only.
+        unsafe { read(&self.0[..size_of::<Beginning>()]) }
+    }
 
     pub fn counts(&self) -> Counts {
-        let words: Vec<u64> = self.0[..COUNTS_BYTES]
-            .chunks_exact(WORD)
-            .map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes")))
-            .collect();
-        let (verdicts, others) = words.split_at(Verdict::COUNT);
-        Counts {
-            verdicts: verdicts.try_into().expect("as many as there are"),
-            arrivals: others[0],
-            arrived_bytes: others[1],
-            sent: others[2],
-            sent_bytes: others[3],
-            lost: others[4],
-            lost_bytes: others[5],
-            left: others[6],
-            left_bytes: others[7],
-            sojourn_ns: others[8],
-            sojourn_max_ns: others[9],
-            delay_ns: others[10],
-            lateness_ns: others[11],
-            begun_ns: others[12],
-            until_ns: others[13],
-        }
+        self.beginning().counts
     }
 
     /// True if an interface uses it.
     pub fn is_used(&self) -> bool {
-        let bytes = self.0[Self::IS_USED..Self::IS_USED + size_of::<u32>()].try_into();
-        u32::from_ne_bytes(bytes.expect("four bytes")) != 0
+        self.beginning().is_used != 0
     }
 
     /// Returns the AQM's state; `config_bytes` is the size of its config.
     pub fn state(&self, config_bytes: usize) -> &[u8] {
         // the config is in a union with a word, which gives it the size and alignment of words
-        &self.0[Self::CONFIG + config_bytes.next_multiple_of(WORD).max(WORD)..]
+        &self.0[size_of::<Beginning>() + config_bytes.next_multiple_of(WORD).max(WORD)..]
     }
 }

@@ -13,6 +13,7 @@ use crate::{
     made_of::MadeOf,
     qdisc::classes_of,
     refusal::{lost, verified_instructions},
+    shared::{Checks, Layout, layout, read},
 };
 
 /// Histograms of each instance: `enum times` of `stats.bpf.h`.
@@ -23,8 +24,49 @@ const STEPS_LOG2: usize = 7;
 const BATCH: u32 = 4096;
 /// Bytes of a word of `struct params`.
 const WORD: usize = size_of::<u64>();
-/// Bytes of a sample before those of its packet.
-const SAMPLE_HEADER: usize = 16;
+
+/// `struct sample`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct CSample {
+    now_ns: u64,
+    bytes: u32,
+    ip_bytes: u32,
+    data: [u8; 64],
+}
+
+impl CSample {
+    pub fn layout() -> Layout {
+        layout!(
+            sample = CSample {
+                now_ns,
+                bytes,
+                ip_bytes,
+                data
+            }
+        )
+    }
+}
+
+/// `struct marked`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct CMarked {
+    set: u64,
+    unmarkable: u64,
+}
+
+impl CMarked {
+    pub fn layout() -> Layout {
+        layout!(marked = CMarked { set, unmarkable })
+    }
+}
+
+/// Compares the numbers of the histograms.
+pub(crate) fn check(checks: &mut Checks) {
+    checks.equal("TIMES", TIMES);
+    checks.equal("STEPS_LOG2", STEPS_LOG2);
+}
 
 /// A kind that this process has loaded into the kernel.
 pub struct Installed {
@@ -200,8 +242,9 @@ impl Installed {
     /// # Errors
     /// If the kernel does not give them.
     pub fn marked(&self) -> Result<(u64, u64), KernelError> {
-        let value = self.read(".data.marked", 0)?;
-        Ok((word(&value[..8]), word(&value[8..])))
+        // SAFETY: it is `repr(C)`, and has numbers only.
+        let CMarked { set, unmarkable } = unsafe { read(&self.read(".data.marked", 0)?) };
+        Ok((set, unmarkable))
     }
 
     /// Takes the packets that were sampled since the last call, in the order of arrival.
@@ -212,13 +255,13 @@ impl Installed {
         let map = self.map("samples");
         let mut buffer = RingBufferBuilder::new();
         let read = |sample: &[u8]| {
-            let (header, data) = sample.split_at(SAMPLE_HEADER);
-            let narrow = |at: usize| header[at..at + 4].try_into().expect("four bytes");
+            // SAFETY: it is `repr(C)`, and has numbers only.
+            let sample: CSample = unsafe { read(sample) };
             take(Sample {
-                now_ns: word(&header[..8]),
-                bytes: u32::from_ne_bytes(narrow(8)),
-                ip_bytes: u32::from_ne_bytes(narrow(12)),
-                data,
+                now_ns: sample.now_ns,
+                bytes: sample.bytes,
+                ip_bytes: sample.ip_bytes,
+                data: &sample.data,
             });
             0
         };

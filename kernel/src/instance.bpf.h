@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Settings, counts and state of a qdisc of qdisc.bpf.c. User space reads and writes them: the
- * structs are repeated in installed.rs, settings.rs and counts.rs.
+ * structs are repeated in settings.rs and counts.rs, and agreement.h (shared.rs) compares them.
  */
 #ifndef SLUICEGATE_INSTANCE_BPF_H
 #define SLUICEGATE_INSTANCE_BPF_H
@@ -28,7 +28,7 @@ const struct {
 enum victim { VICTIM_TAIL, VICTIM_FRONT, VICTIM_RANDOM };
 
 /* Constants of a kind: the verifier removes the code that they exclude. */
-const volatile struct {
+const volatile struct fixed {
 	u32 places;	/* for packets, of each instance: a power of 2 */
 	u32 is_shaped;	/* 0: the interface sets the pace */
 	u32 sampled;	/* 0: neither distributions nor samples; else one packet of so many, on average */
@@ -46,6 +46,7 @@ struct settings {
 	u32 limit_packets;	/* at most half of the places */
 	u32 victim;		/* enum victim */
 	u32 ecn;		/* whether early drops become marks */
+	u32 unused;
 };
 
 /* Settings and configs, which can change while the qdisc runs. */

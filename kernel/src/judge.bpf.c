@@ -4,8 +4,8 @@
  * the table, the program answers in the kernel, and user space reads verdicts and state.
  *
  * Given by the compiler's command line: HEADER (the AQM's file), AQM (its name), and HAS_DEPART,
- * HAS_TICK, HAS_OCCUPANCY where it has these functions. `struct question` and `enum asked` are
- * laid out as in judge.rs.
+ * HAS_TICK, HAS_OCCUPANCY where it has these functions. agreement.h compares `struct question`,
+ * `struct order` and `enum asked` with judge.rs.
  */
 #include HEADER
 
@@ -36,7 +36,7 @@ static long (*const loop)(u32 count, void *body, void *context, u64 flags) = (vo
 union { u64 least; struct OF(_config) own; } config SECTION(".data.config") = { 0 };
 union { u64 least; struct OF(_state) own; } state SECTION(".data.state") = { 0 };
 struct question questions[QUESTIONS] SECTION(".data.questions") = { { { 0 } } };
-struct {
+struct order {
 	u64 count;	/* questions to be answered */
 	u64 took_ns;
 } order SECTION(".data.order") = { 0 };
@@ -86,5 +86,7 @@ SECTION("syscall") int judge(void *context)
 	order.took_ns = ktime_get_ns() - began_ns;
 	return 0;
 }
+
+#include "agreement.h"
 
 char license_of_all[] SECTION("license") = "Dual BSD/GPL";

@@ -15,10 +15,34 @@ use crate::{
     KernelError,
     compile::Object,
     refusal::{check, load, lost, verified_instructions},
+    shared::{Layout, bytes, layout, read},
 };
 
 /// Questions that are answered in one call.
 pub const QUESTIONS: usize = 16384;
+
+/// Names of `enum asked`, whose numbers are those of [`Asked`].
+pub(crate) const ASKED: [(Asked, &str); 5] = [
+    (Asked::Arrive, "ARRIVE"),
+    (Asked::Depart, "DEPART"),
+    (Asked::Tick, "TICK"),
+    (Asked::Join, "JOIN"),
+    (Asked::Leave, "LEAVE"),
+];
+
+/// `struct order`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct COrder {
+    count: u64,
+    took_ns: u64,
+}
+
+impl COrder {
+    pub fn layout() -> Layout {
+        layout!(order = COrder { count, took_ns })
+    }
+}
 
 /// A question; `struct question` of `judge.bpf.c`.
 #[repr(C)]
@@ -33,6 +57,16 @@ pub struct Question {
 }
 
 impl Question {
+    pub(crate) fn layout() -> Layout {
+        layout!(
+            question = Question {
+                view,
+                asked,
+                verdict
+            }
+        )
+    }
+
     /// Returns a question that is not answered yet: its `verdict` is `u32::MAX`.
     pub fn new(view: View, asked: Asked) -> Self {
         Self {
@@ -92,7 +126,12 @@ impl Judge {
         let fd = self.map("questions").as_fd().as_raw_fd();
         let key = (&raw const FIRST).cast();
         let table = self.table.as_mut_ptr().cast();
-        self.write("order", &(questions.len() as u64).to_ne_bytes())?;
+        let order = COrder {
+            count: questions.len() as u64,
+            took_ns: 0,
+        };
+        // SAFETY: its layout is dense, which a test checks.
+        self.write("order", &unsafe { bytes(&order) })?;
         // SAFETY: the table is as large as the map's one value.
         check(unsafe { bpf_map_update_elem(fd, key, table, 0) })?;
         let program = self.object.progs_mut().next().expect("judge.bpf.c has one");
@@ -101,8 +140,9 @@ impl Judge {
         // it still holds valid questions.
         check(unsafe { bpf_map_lookup_elem(fd, key, table) })?;
         questions.copy_from_slice(&self.table[..questions.len()]);
-        let took_ns = self.read("order")?[8..16].try_into();
-        Ok(u64::from_ne_bytes(took_ns.expect("eight bytes")))
+        // SAFETY: it is `repr(C)`, and has numbers only.
+        let order: COrder = unsafe { read(&self.read("order")?) };
+        Ok(order.took_ns)
     }
 
     /// Returns the AQM's present state.

@@ -19,6 +19,7 @@ pub mod prague;
 mod qdisc;
 mod refusal;
 mod settings;
+mod shared;
 
 pub use compile::{Object, Program, compile, compiler};
 pub use counts::Counts;

@@ -1,11 +1,15 @@
 //! The log of a qdisc: calls of its AQM, and packets lost and sent. `logging.bpf.h` writes it.
 
-use std::{fmt, mem::size_of, ptr};
+use std::fmt;
 
 use libbpf_rs::{MapHandle, RingBufferBuilder};
 use sluice_aqm::{Verdict, View};
 
-use crate::{KernelError, refusal::lost};
+use crate::{
+    KernelError,
+    refusal::lost,
+    shared::{self, Layout, layout},
+};
 
 /// Returns the first line of a log as text: the columns of the engine's decision log, and `index`.
 pub fn log_columns() -> String {
@@ -14,10 +18,21 @@ pub fn log_columns() -> String {
     shown.fold(own.to_owned(), |columns, name| columns + "," + name) + ",index"
 }
 
-/// Names of `enum happening`.
-const EVENTS: [&str; 13] = [
-    "arrive", "depart", "tick", "join", "leave", "salt", "ask", "lost", "send", "begin", "hosts",
-    "hold", "ack",
+/// `enum happening`: names of its constants, and in the log.
+pub(crate) const EVENTS: [(&str, &str); 13] = [
+    ("ARRIVE", "arrive"),
+    ("DEPART", "depart"),
+    ("TICK", "tick"),
+    ("JOIN", "join"),
+    ("LEAVE", "leave"),
+    ("SALT", "salt"),
+    ("ASK", "ask"),
+    ("LOSE", "lost"),
+    ("SEND", "send"),
+    ("BEGIN", "begin"),
+    ("HOSTS", "hosts"),
+    ("HOLD", "hold"),
+    ("ACK", "ack"),
 ];
 
 /// An event: `struct happened`.
@@ -35,14 +50,23 @@ pub struct Happened {
 }
 
 impl Happened {
+    pub(crate) fn layout() -> Layout {
+        layout!(
+            happened = Happened {
+                what,
+                link,
+                queue,
+                packet,
+                index,
+                verdict,
+                view
+            }
+        )
+    }
+
     fn read(bytes: &[u8]) -> Self {
-        assert_eq!(
-            bytes.len(),
-            size_of::<Self>(),
-            "the struct of logging.bpf.h"
-        );
-        // SAFETY: the struct has numbers only, and the slice has as many bytes.
-        unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) }
+        // SAFETY: it is `repr(C)`, and has numbers only.
+        unsafe { shared::read(bytes) }
     }
 
     fn has_verdict(&self) -> bool {
@@ -50,7 +74,8 @@ impl Happened {
     }
 
     fn event(&self) -> &'static str {
-        EVENTS.get(self.what as usize).copied().unwrap_or("unknown")
+        let known = EVENTS.get(self.what as usize);
+        known.map_or("unknown", |(_, name)| name)
     }
 }
 

@@ -16,7 +16,7 @@
  */
 #define CARRIES_NUMBER 0x4ec55c2eULL
 
-struct {
+struct marked {
 	u64 set, unmarkable;	/* packets marked, and those without a header to mark */
 } marked SECTION(".data.marked") = { 0, 0 };
 

@@ -5,6 +5,7 @@ use std::{
     fs,
     hash::{BuildHasher, RandomState},
     io,
+    mem::offset_of,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process,
@@ -23,6 +24,7 @@ use crate::{
     marks::{self, MARKS},
     memory,
     refusal::{load, lost, open},
+    settings::CSettings,
 };
 
 /// Folder of the kinds in BPF's file system: there they stay when their loader ends.
@@ -255,8 +257,9 @@ impl QdiscKind {
         let [params, edition] = [PARAMS, EDITION].map(|name| self.pinned(name));
         let (params, edition) = (params?, edition?);
         let mut settings = value_of(&params)?;
-        // the first word of `struct settings`
-        settings[..8].copy_from_slice(&rate_bps.max(1).to_ne_bytes());
+        let rate = rate_bps.max(1).to_ne_bytes();
+        let at = offset_of!(CSettings, rate_bps);
+        settings[at..at + rate.len()].copy_from_slice(&rate);
         let before = u64::from_ne_bytes(value_of(&edition)?.try_into().expect("eight bytes"));
         let set = |map: &MapHandle, value: &[u8]| map.update(&[0; 4], value, MapFlags::ANY);
         // odd while the settings are being written: reload.bpf.h; and before, if the one who

@@ -2,10 +2,73 @@
 
 use sluice_aqm::Victim;
 
-use crate::Device;
+use crate::{
+    Device,
+    shared::{Layout, bytes, layout},
+};
 
-/// Bytes of `struct settings`.
-pub(crate) const SETTINGS_BYTES: usize = 40;
+/// Names of `enum victim`.
+pub(crate) const VICTIMS: [&str; 3] = ["TAIL", "FRONT", "RANDOM"];
+
+/// `struct fixed`; a switch is 0 or 1.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct CFixed {
+    places: u32,
+    is_shaped: u32,
+    sampled: u32,
+    marks: u32,
+    instances: u32,
+    lanes: u32,
+    varies: u32,
+    band_lanes: u32,
+}
+
+impl CFixed {
+    pub fn layout() -> Layout {
+        layout!(
+            fixed = CFixed {
+                places,
+                is_shaped,
+                sampled,
+                marks,
+                instances,
+                lanes,
+                varies,
+                band_lanes
+            }
+        )
+    }
+}
+
+/// `struct settings`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct CSettings {
+    pub rate_bps: u64,
+    seed: u64,
+    limit_bytes: u64,
+    limit_packets: u32,
+    victim: u32,
+    ecn: u32,
+    unused: u32,
+}
+
+impl CSettings {
+    pub fn layout() -> Layout {
+        layout!(
+            settings = CSettings {
+                rate_bps,
+                seed,
+                limit_bytes,
+                limit_packets,
+                victim,
+                ecn,
+                unused
+            }
+        )
+    }
+}
 
 /// Settings that cannot change while the kind exists.
 #[derive(Clone, Debug)]
@@ -40,18 +103,18 @@ impl Fixed {
     }
 
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        let marks = !self.marks_at.is_empty();
-        let words = [
-            self.places(),
-            self.is_shaped.into(),
-            self.sampled,
-            marks.into(),
-            self.instances,
-            self.lanes,
-            self.varies.into(),
-            self.band_lanes,
-        ];
-        words.map(u32::to_ne_bytes).concat()
+        let fixed = CFixed {
+            places: self.places(),
+            is_shaped: self.is_shaped.into(),
+            sampled: self.sampled,
+            marks: (!self.marks_at.is_empty()).into(),
+            instances: self.instances,
+            lanes: self.lanes,
+            varies: self.varies.into(),
+            band_lanes: self.band_lanes,
+        };
+        // SAFETY: its layout is dense, which a test checks.
+        unsafe { bytes(&fixed) }
     }
 }
 
@@ -74,19 +137,20 @@ pub struct Settings {
 
 impl Settings {
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        let victim: u32 = match self.victim {
-            Victim::Tail => 0,
-            Victim::Front => 1,
-            Victim::Random => 2,
+        let settings = CSettings {
+            rate_bps: self.rate_bps.max(1),
+            seed: self.seed,
+            limit_bytes: self.limit_bytes.unwrap_or(u64::MAX),
+            limit_packets: self.limit_packets,
+            victim: match self.victim {
+                Victim::Tail => 0,
+                Victim::Front => 1,
+                Victim::Random => 2,
+            },
+            ecn: self.ecn.into(),
+            unused: 0,
         };
-        let limit_bytes = self.limit_bytes.unwrap_or(u64::MAX);
-        let wide = [self.rate_bps.max(1), self.seed, limit_bytes];
-        // the last word is padding
-        let narrow = [self.limit_packets, victim, self.ecn.into(), 0];
-        [
-            wide.map(u64::to_ne_bytes).concat(),
-            narrow.map(u32::to_ne_bytes).concat(),
-        ]
-        .concat()
+        // SAFETY: its layout is dense, which a test checks.
+        unsafe { bytes(&settings) }
     }
 }

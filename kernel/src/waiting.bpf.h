@@ -3,8 +3,8 @@
  * The packets that wait in a qdisc of qdisc.bpf.c, and the calls of the AQM about them.
  *
  * They wait in places of a map. A packet is put into a place by an exchange of pointers: without a
- * lock, and without an allocation for each packet. fifo.bpf.h (one lane) and lanes.bpf.h (several)
- * decide which places belong to a lane, and in which order. Both define:
+ * lock, and without an allocation for each packet. fifo.bpf.h (one lane), or lanes.bpf.h and
+ * lane_packets.bpf.h (several) decide which places belong to a lane, and in which order. Both define:
  *
  * - lane_at(): a lane by its number
  * - packets_in(), bytes_in(), is_idle(), idle_since(): what the AQM sees of a lane
