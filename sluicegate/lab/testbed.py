@@ -20,10 +20,13 @@ from sluicegate.testbed.outcome import Outcome
 from sluicegate.testbed.packets import FRAME_BYTES
 from sluicegate.testbed.row import RowJob
 
-_INSIDE, _INSIDE_ROW = "sluicegate.lab.inside", "sluicegate.lab.inside_row"
+_INSIDE = "sluicegate.lab.inside"
+# what does a job with one router, and with two in a row
+_BED, _ROW_BED = "sluicegate.testbed.bed", "sluicegate.testbed.row_bed"
 # including modules that are imported later
 INSIDE = (
     _INSIDE,
+    _BED,
     "runpy",
     "multiprocessing.connection",
     "multiprocessing.popen_fork",
@@ -36,7 +39,7 @@ _SCRIPT = """
 set -e
 {settings}
 modprobe -a {modules}
-{python} -m {inside} /lab/job /out/outcome
+{python} -m {inside} {bed} /lab/job /out/outcome
 """
 # memory beside the hosts and the kernel: the logs of packets, and as much for the hosts' own data
 _HOSTS_MB = 768
@@ -73,7 +76,8 @@ class LabTestbed:
             settings="\n".join(f"echo {to} >/proc/sys/{at}" for at, to in (settings or {}).items()),
             modules=" ".join(every),
             python=python.COMMAND,
-            inside=_INSIDE_ROW if row else _INSIDE,
+            inside=_INSIDE,
+            bed=_ROW_BED if row else _BED,
         )
         built = image.build(
             kernel,
@@ -81,7 +85,7 @@ class LabTestbed:
             programs=[*_PROGRAMS, *programs],
             modules=every,
             files=python.files(
-                *INSIDE, *([_INSIDE_ROW] if row else []), *(_ENGINE if applications else ())
+                *INSIDE, *([_ROW_BED] if row else []), *(_ENGINE if applications else ())
             ),
         )
         return cls(kernel, built)

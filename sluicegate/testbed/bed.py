@@ -6,7 +6,6 @@ there is none. When its reader goes away it ends, and the kernel with it all tha
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import pickle
 import sys
@@ -18,9 +17,9 @@ from typing import Any
 
 from sluicegate.errors import SluiceError
 from sluicegate.testbed.command import command
-from sluicegate.testbed.host import main as main_of_host
-from sluicegate.testbed.job import FOLDER, HostJob, Job, QdiscJob, RouterJob
-from sluicegate.testbed.links import add_link, forward, name_namespace
+from sluicegate.testbed.host_process import HostProcess
+from sluicegate.testbed.job import FOLDER, Job, QdiscJob, RouterJob
+from sluicegate.testbed.links import forward
 from sluicegate.testbed.outcome import Outcome
 from sluicegate.testbed.qdiscs import Qdiscs
 from sluicegate.testbed.router import Router, rules
@@ -29,8 +28,8 @@ _SETTLE_NS = 200_000_000
 _BETWEEN_NEWS_S = 0.5
 
 
-def main() -> None:
-    """Do a job."""
+def serve(run: Callable[[Any, Callable[[float], None]], Outcome]) -> None:
+    """Read a job, do it by `run`, and give what comes of it."""
     job: Job = pickle.load(sys.stdin.buffer)
     threading.Thread(target=_end_with_reader, daemon=True).start()
     try:
@@ -61,8 +60,15 @@ def run(job: Job, on_progress: Callable[[float], None]) -> Outcome:
     Raises:
         SluiceError: If it cannot be done, with the reason.
     """
+    return run_between(job, lambda: [HostProcess(each) for each in job.hosts], on_progress)
+
+
+def run_between(
+    job: Job, start: Callable[[], Sequence[HostProcess]], on_progress: Callable[[float], None]
+) -> Outcome:
+    """Do a job between the clients and the servers that `start` starts; see `run`."""
     command("mount", "-t", "tmpfs", "tmpfs", FOLDER)
-    hosts = [_Host(each) for each in job.hosts]
+    hosts = start()
     try:
         return _run(job, hosts, on_progress)
     finally:
@@ -70,7 +76,7 @@ def run(job: Job, on_progress: Callable[[float], None]) -> Outcome:
             host.end()
 
 
-def _run(job: Job, hosts: Sequence[_Host], on_progress: Callable[[float], None]) -> Outcome:
+def _run(job: Job, hosts: Sequence[HostProcess], on_progress: Callable[[float], None]) -> Outcome:
     for host in hosts:
         host.join()
     # a host that cannot do its job ends, and its link with it: heard later, that would be the error
@@ -127,55 +133,5 @@ def _start_ns(router: Router | Qdiscs | None, job: Job) -> int:
     return soon_ns + (router.start_ns - soon_ns) % every_ns
 
 
-class _Host:
-    """The process of a side."""
-
-    def __init__(self, job: HostJob) -> None:
-        self._job = job
-        self._host, bed = multiprocessing.Pipe()
-        # a fork: it has loaded already what it needs
-        context = multiprocessing.get_context("fork")
-        self._process = context.Process(target=main_of_host, args=(bed,))
-        self._process.start()
-        bed.close()
-        assert self._process.pid is not None
-        self._pid = self._process.pid
-
-    def join(self) -> None:
-        """Lay the link between it and the router, and tell it what to do."""
-        self.hear()
-        add_link(self._job, self._pid)
-        self.say(self._job)
-
-    def name(self) -> None:
-        """Give its namespace the name of its side."""
-        name_namespace(self._job.side, self._pid)
-
-    def say(self, what: object) -> None:
-        """Tell it something."""
-        self._host.send(what)
-
-    def hear(self) -> Any:
-        """What it says next.
-
-        Raises:
-            SluiceError: If it cannot do its job, or ends instead.
-        """
-        try:
-            said = self._host.recv()
-        except EOFError:
-            self._process.join()
-            code = self._process.exitcode
-            raise SluiceError(f"the process of the {self._job.side} ended with {code}") from None
-        if isinstance(said, SluiceError):
-            raise said
-        return said
-
-    def end(self) -> None:
-        """End it, whatever it does."""
-        self._process.kill()
-        self._process.join()
-
-
 if __name__ == "__main__":
-    main()
+    serve(run)

@@ -42,15 +42,24 @@ def main(bed: Connection) -> None:
     Raises:
         OSError: If this process is not allowed to make a namespace.
     """
-    kernel = ctypes.CDLL(None, use_errno=True)
-    if kernel.unshare(_CLONE_NEWNET):
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    enter_namespace()
     bed.send(READY)
     job: HostJob = bed.recv()
     try:
         _do(job, bed)
     except SluiceError as error:
         bed.send(error)
+
+
+def enter_namespace() -> None:
+    """Give this process a network namespace of its own.
+
+    Raises:
+        OSError: If it is not allowed to.
+    """
+    kernel = ctypes.CDLL(None, use_errno=True)
+    if kernel.unshare(_CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def _do(job: HostJob, bed: Connection) -> None:

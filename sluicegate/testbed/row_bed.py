@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import multiprocessing
 import os
-import pickle
-import sys
-import threading
 import traceback
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
@@ -16,9 +11,10 @@ from pathlib import Path
 
 from sluicegate.errors import SluiceError
 from sluicegate.testbed.addresses import address, gateway
-from sluicegate.testbed.bed import _end_with_reader, _Host, _run, _say
+from sluicegate.testbed.bed import run_between, serve
 from sluicegate.testbed.command import NEAR, command
-from sluicegate.testbed.host import _CLONE_NEWNET, READY
+from sluicegate.testbed.host import READY, enter_namespace
+from sluicegate.testbed.host_process import HostProcess
 from sluicegate.testbed.job import FOLDER, HostJob, QdiscJob
 from sluicegate.testbed.links import add_link, forward, name_namespace
 from sluicegate.testbed.outcome import HostOutcome, Outcome
@@ -32,63 +28,39 @@ _BESIDE, _ASIDE = "beside", "aside"
 _ROUTER = "02:00:00:00:00:01"
 
 
-def main() -> None:
-    """Do a job, as `bed` does one."""
-    job: RowJob = pickle.load(sys.stdin.buffer)
-    threading.Thread(target=_end_with_reader, daemon=True).start()
-    try:
-        _say(run(job, _say))
-    except SluiceError as error:
-        _say(str(error))
-
-
 def run(job: RowJob, on_progress: Callable[[float], None]) -> Outcome:
     """Do a job in the namespaces of this process, which are the second router's; see `bed.run`.
 
     The first of the hosts' outcomes is `Behind`.
     """
-    command("mount", "-t", "tmpfs", "tmpfs", FOLDER)
-    hosts = [_Clients(job), _Host(job.hosts[1])]
-    try:
-        return _run(job, hosts, on_progress)
-    finally:
-        for host in hosts:
-            host.end()
+    return run_between(job, lambda: [_FirstRouter(job), HostProcess(job.hosts[1])], on_progress)
 
 
-class _Clients(_Host):
+class _FirstRouter(HostProcess):
     """The process of the first router, with the clients behind it."""
 
     def __init__(self, job: RowJob) -> None:
-        self._job, self._first = job.hosts[0], job.first
-        self._host, bed = multiprocessing.Pipe()
-        context = multiprocessing.get_context("fork")
-        self._process = context.Process(target=_route, args=(bed, job.first))
-        self._process.start()
-        bed.close()
-        assert self._process.pid is not None
-        self._pid = self._process.pid
+        super().__init__(job.hosts[0], _route, job.first)
+        self._first = job.first
 
     def join(self) -> None:
-        """Lay the links between both routers, and tell the first one what the clients do."""
+        """Add the links between both routers, and tell the first one what the clients do."""
         self.hear()
-        add_link(self._job, self._pid)
+        add_link(self.job, self.pid)
         if self._first.marks_behind:
             name_namespace(SECOND, os.getpid())
         if isinstance(self._first.router, QdiscJob) and self._first.around:
-            _add_beside(self._pid)
-        self.say(self._job)
+            _add_beside(self.pid)
+        self.say(self.job)
 
     def name(self) -> None:
         """Give the first router's namespace its name; that of the clients has one."""
-        name_namespace(FIRST, self._pid)
+        name_namespace(FIRST, self.pid)
 
 
 def _route(bed: Connection, first: First) -> None:
     """The first router: what `host.main` is for a side."""
-    kernel = ctypes.CDLL(None, use_errno=True)
-    if kernel.unshare(_CLONE_NEWNET):
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    enter_namespace()
     bed.send(READY)
     job: HostJob = bed.recv()
     try:
@@ -102,12 +74,12 @@ def _route(bed: Connection, first: First) -> None:
 
 
 def _do(job: HostJob, first: First, bed: Connection) -> None:
-    clients = _Host(job)
+    clients = HostProcess(job)
     clients.join()
     clients.hear()
     _take_link(job)
     forward(job.ipv6)
-    router = _lay(first, job.ipv6)
+    router = _set_up(first, job.ipv6)
     bed.send(READY)
     start_ns: int = bed.recv()
     if isinstance(router, Qdiscs):
@@ -136,12 +108,12 @@ def _take_link(job: HostJob) -> None:
     command(*f"ip route add default via {next_one} dev servers onlink".split())
 
 
-def _lay(first: First, ipv6: bool) -> Router | Qdiscs:
+def _set_up(first: First, ipv6: bool) -> Router | Qdiscs:
     """What the first router does with packets of the clients."""
     around = [address("clients", place, ipv6) for place in first.around]
     if isinstance(first.router, QdiscJob):
         if around:
-            _lead_around(around)
+            _send_around(around)
         return Qdiscs(first.router)
     for each in around:
         command(firewall(ipv6), *f"-A FORWARD -i clients -s {each} -j ACCEPT".split())
@@ -152,7 +124,7 @@ def _lay(first: First, ipv6: bool) -> Router | Qdiscs:
 
 
 def _add_beside(process: int) -> None:
-    """Lay the link beside that between the routers, from the second one to the first."""
+    """Add the link beside that between the routers, from the second one to the first."""
     command(
         *f"ip link add {_ASIDE} address {_ROUTER} type veth peer name {_BESIDE} "
         f"netns {process}".split()
@@ -164,7 +136,7 @@ def _add_beside(process: int) -> None:
     command(*f"tc filter add dev {_ASIDE} ingress protocol all matchall {redirect}".split())
 
 
-def _lead_around(addresses: Sequence[str]) -> None:
+def _send_around(addresses: Sequence[str]) -> None:
     """Send packets of some clients, as they come, over the link beside that with the queue."""
     _no_ipv6(_BESIDE)
     command("ip", "link", "set", _BESIDE, "up")
@@ -183,4 +155,4 @@ def _no_ipv6(link: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve(run)
