@@ -24,6 +24,7 @@ use cycle::CYCLE;
 pub(super) use model::Aggregation;
 use model::LargestRate;
 use policer::{Policer, Totals};
+pub(super) use window::{at_next_departure, kept, product};
 
 /// Gains are multiples of 1/256. In STARTUP 2/ln 2, the least gain at which the rate doubles in
 /// each round trip (`bbr_high_gain`); in DRAIN its inverse, which empties the queue in one round

@@ -4,14 +4,39 @@ use super::{FIRST_WINDOW, LEAST_WINDOW, Mode, State, repairs};
 use crate::congestion::{InFlight, Sample, Window};
 use crate::sender::Phase;
 
+/// Returns the bandwidth-delay product times a gain, packets (`bbr_bdp`).
+pub(in crate::congestion) fn product(rate: f64, min_rtt_ns: Option<u64>, gain: f64) -> f64 {
+    let Some(min_rtt_ns) = min_rtt_ns else {
+        return FIRST_WINDOW;
+    };
+    // without a packet more for the rounding of a whole number
+    (rate * min_rtt_ns as f64 * 1e-9 * gain - 1e-6).ceil()
+}
+
+/// Returns how many packets will be in the network when the next one leaves, at a rate; the next burst
+/// is counted, too, if it is to fill the path (`bbr_packets_in_net_at_edt`).
+pub(in crate::congestion) fn at_next_departure(
+    in_flight: u32,
+    burst: Option<u32>,
+    rate: f64,
+    wait_ns: u64,
+) -> f64 {
+    let packets = f64::from(in_flight) + burst.map_or(0.0, f64::from);
+    (packets - (rate * (wait_ns as f64 * 1e-9)).floor()).max(0.0)
+}
+
+/// Returns the window to which a reduction is undone (`bbr_save_cwnd`).
+pub(in crate::congestion) fn kept(before: f64, window: f64, is_reduced: bool) -> f64 {
+    if is_reduced {
+        before.max(window)
+    } else {
+        window
+    }
+}
+
 impl State {
-    /// Returns the bandwidth-delay product times a gain, packets (`bbr_bdp`).
     fn product(&self, rate: f64, gain: f64) -> f64 {
-        let Some(min_rtt_ns) = self.min_rtt_ns else {
-            return FIRST_WINDOW;
-        };
-        // without a packet more for the rounding of a whole number
-        (rate * min_rtt_ns as f64 * 1e-9 * gain - 1e-6).ceil()
+        product(rate, self.min_rtt_ns, gain)
     }
 
     /// Returns the packets in flight for so many in the network: there are some more at both ends
@@ -29,15 +54,10 @@ impl State {
         self.with_ends(self.product(self.largest_rate.get(), gain))
     }
 
-    /// Returns how many packets will be in the network when the next one leaves
-    /// (`bbr_packets_in_net_at_edt`).
+    /// See [`at_next_departure`].
     pub(super) fn at_next_departure(&self, window: &Window, in_flight: u32, now_ns: u64) -> f64 {
-        let mut packets = f64::from(in_flight);
-        if self.pacing_gain > 1.0 {
-            packets += f64::from(self.burst);
-        }
-        let until_s = window.wait_ns(now_ns) as f64 * 1e-9;
-        (packets - (self.rate() * until_s).floor()).max(0.0)
+        let burst = (self.pacing_gain > 1.0).then_some(self.burst);
+        at_next_departure(in_flight, burst, self.rate(), window.wait_ns(now_ns))
     }
 
     /// `bbr_set_cwnd`.
@@ -92,13 +112,9 @@ impl State {
         window
     }
 
-    /// Keeps the window before it is reduced (`bbr_save_cwnd`).
+    /// Keeps the window before it is reduced.
     pub(super) fn remember(&mut self, window: f64) {
         let is_reduced = repairs(self.phase) || self.mode == Mode::ProbeRtt;
-        self.window_before = if is_reduced {
-            self.window_before.max(window)
-        } else {
-            window
-        };
+        self.window_before = kept(self.window_before, window, is_reduced);
     }
 }

@@ -2,16 +2,11 @@
 
 use super::{Ack, Cycle, FIRST_WINDOW, LEAST_WINDOW, Mode, State};
 use crate::congestion::Window;
-use crate::congestion::bbr::repairs;
+use crate::congestion::bbr::{at_next_departure, kept, product, repairs};
 
 impl State {
-    /// Returns the bandwidth-delay product times a gain, packets (`bbr_bdp`).
     pub(super) fn product(&self, rate: f64, gain: f64) -> f64 {
-        let Some(min_rtt_ns) = self.min_rtt_ns else {
-            return FIRST_WINDOW;
-        };
-        // without a packet more for the rounding of a whole number
-        (rate * min_rtt_ns as f64 * 1e-9 * gain - 1e-6).ceil()
+        product(rate, self.min_rtt_ns, gain)
     }
 
     /// `bbr_quantization_budget`.
@@ -31,14 +26,10 @@ impl State {
         self.target(self.bounds.rate()).min(window.cwnd)
     }
 
-    /// `bbr_packets_in_net_at_edt`.
+    /// See [`at_next_departure`].
     pub(super) fn at_next_departure(&self, window: &Window, in_flight: u32, now_ns: u64) -> f64 {
-        let mut packets = f64::from(in_flight);
-        if self.pacing_gain > 1.0 {
-            packets += f64::from(self.burst);
-        }
-        let until_s = window.wait_ns(now_ns) as f64 * 1e-9;
-        (packets - (self.bounds.rate() * until_s).floor()).max(0.0)
+        let burst = (self.pacing_gain > 1.0).then_some(self.burst);
+        at_next_departure(in_flight, burst, self.bounds.rate(), window.wait_ns(now_ns))
     }
 
     /// `bbr_set_cwnd`: losses do not change it, only the bounds that they set.
@@ -70,15 +61,10 @@ impl State {
         window.cwnd = window.cwnd.min(bound);
     }
 
-    /// Keeps the window and the bounds before losses change them (`bbr_save_cwnd`,
-    /// `bbr_ssthresh`).
+    /// Keeps the window and the bounds before losses change them (`bbr_ssthresh`).
     pub(super) fn remember(&mut self, window: f64) {
         let is_reduced = repairs(self.phase) || self.mode == Mode::ProbeRtt;
-        self.window_before = if is_reduced {
-            self.window_before.max(window)
-        } else {
-            window
-        };
+        self.window_before = kept(self.window_before, window, is_reduced);
         self.bounds.remember();
     }
 }
