@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// Longest wait between two checks for a finished reload, ns.
-const LOOK_NS: u64 = 50_000_000;
+const CHECK_NS: u64 = 50_000_000;
 
 /// Longest time to spin before a departure, ns.
 const SPIN_NS: u64 = 60_000;
@@ -221,7 +221,7 @@ impl<P: DataPlane> Daemon<'_, P> {
             .min(self.plane.due_ns().unwrap_or(u64::MAX));
         let now_ns = self.now_ns();
         if self.reload.is_some() {
-            due_ns = due_ns.min(now_ns + LOOK_NS);
+            due_ns = due_ns.min(now_ns + CHECK_NS);
         }
         let Some(mut ns @ 1..) = due_ns.checked_sub(now_ns) else {
             return Ok(());

@@ -9,7 +9,7 @@
 //! Behind one bottleneck there may be several last links, to servers, and the ACKs of all meet in one
 //! link. If no packet can pass another on the ways there, the ACKs enter it in the order in which the
 //! data left the bottleneck, and this link follows on, too. Only a SYN, which is short, could pass. So
-//! while one is under way, ACKs enter the link where they meet as events; see [`Receivers::turn`].
+//! while one is under way, ACKs enter the link where they meet as events; see [`Receivers::acknowledge`].
 //!
 //! This is chosen once for a network: for all its TCP flows or for none.
 
@@ -43,8 +43,13 @@ pub struct Receivers {
 
 impl Receivers {
     /// These receivers, of flows of these kinds.
-    pub fn new(all: Vec<TcpReceiver>, kinds: Vec<TcpKind>, turns: &Turns, links: &Links) -> Self {
-        let meeting = turns.meeting.iter();
+    pub fn new(
+        all: Vec<TcpReceiver>,
+        kinds: Vec<TcpKind>,
+        early: &EarlyAcks,
+        links: &Links,
+    ) -> Self {
+        let meeting = early.meeting.iter();
         let firsts = meeting.flat_map(|meeting| &meeting.firsts);
         Self {
             all,
@@ -60,7 +65,7 @@ impl Receivers {
     /// first links back until their time, or until the first packet behind the SYN: they all enter
     /// before its ACK.
     #[inline(never)]
-    pub fn turn(&mut self, at: Ticks, packed: Packed, links: &mut Links, aside: &mut Aside) {
+    pub fn acknowledge(&mut self, at: Ticks, packed: Packed, links: &mut Links, aside: &mut Aside) {
         let packet = Packet::from(packed);
         let goes_on = !self.firsts.is_empty() && aside.syns == 0;
         if goes_on && self.come {
@@ -91,7 +96,7 @@ impl Receivers {
 
 /// Where data turns.
 #[derive(Default)]
-pub struct Turns {
+pub struct EarlyAcks {
     /// For the first link of each route back: the last link of the data.
     last: BTreeMap<usize, usize>,
     /// Where the ACKs of all flows meet, if they keep the order of the data.
@@ -104,7 +109,7 @@ pub struct Meeting {
     firsts: BTreeSet<usize>,
 }
 
-impl Turns {
+impl EarlyAcks {
     /// Finds where data turns; nowhere if any TCP flow does not allow it.
     pub fn find(plan: &Plan, routes: &Routes) -> Self {
         Self::of_all(plan, routes).unwrap_or_default()
@@ -116,11 +121,11 @@ impl Turns {
     }
 
     fn of_all(plan: &Plan, routes: &Routes) -> Option<Self> {
-        let mut turns = Self::default();
+        let mut early = Self::default();
         for (group, kind) in with_kinds(plan) {
-            turns.add(&plan.topology, routes, group, &kind.config)?;
+            early.add(&plan.topology, routes, group, &kind.config)?;
         }
-        let is_back = |link: usize| turns.last.contains_key(&link);
+        let is_back = |link: usize| early.last.contains_key(&link);
         for group in &plan.groups {
             let mut there = routes.links(group.from, group.to);
             let mut back = answers(group, routes).skip(usize::from(group.source.tcp().is_some()));
@@ -129,11 +134,11 @@ impl Turns {
             }
         }
         let branches = Branches::find(plan, routes);
-        turns.meeting = branches.filter(Branches::keep_order).map(|found| Meeting {
+        early.meeting = branches.filter(Branches::keep_order).map(|found| Meeting {
             link: found.to,
-            firsts: turns.last.keys().copied().collect(),
+            firsts: early.last.keys().copied().collect(),
         });
-        Some(turns)
+        Some(early)
     }
 
     /// Adds the turn of a group's flows; `None` if they do not allow it.
@@ -355,8 +360,8 @@ mod tests {
     /// Returns the number of links at whose end data turns, and the link where ACKs meet in order.
     fn found(plan: &Plan) -> (usize, Option<usize>) {
         let (routes, _) = plan.check().unwrap();
-        let turns = Turns::find(plan, &routes);
-        (turns.last.len(), turns.meeting.map(|meeting| meeting.link))
+        let early = EarlyAcks::find(plan, &routes);
+        (early.last.len(), early.meeting.map(|meeting| meeting.link))
     }
 
     #[test]

@@ -9,13 +9,14 @@
 //! (`line`), and only the first packet of each link is an event (`tournament`). So the cost of an
 //! event depends on the number of links, not of packets or flows (`network`). All other events,
 //! mainly timers, are in the `agenda`. The `world` moves packets between network and endpoints. Where
-//! receivers acknowledge each packet at once, data turns into ACKs ahead of time (`turning`).
+//! receivers acknowledge each packet at once, data turns into ACKs ahead of time (`early_acks`).
 
 mod agenda;
 mod ahead;
 mod bands;
 mod classes;
 mod completions;
+mod early_acks;
 mod endpoints;
 mod error;
 mod line;
@@ -42,7 +43,6 @@ mod timer;
 mod topology;
 mod tournament;
 mod trace;
-mod turning;
 mod world;
 
 pub use completions::{BySize, Completions, SIZES};

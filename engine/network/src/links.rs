@@ -11,13 +11,13 @@ use sluice_aqm::NEVER;
 use sluice_link::{Clock, Ticks, Transmitter};
 
 use crate::{
+    early_acks::EarlyAcks,
     line::{Line, Store},
     packet::{Kind, Packed, Packet, Place, Transit},
     routes::{Leg, Routes},
     topology::Topology,
     tournament::Tournament,
     trace::{Step, Trace},
-    turning::Turns,
 };
 
 /// State of a link, in whole cache lines.
@@ -57,7 +57,7 @@ pub struct Links {
     /// Where the hops begin of ACKs that go on where they meet.
     hops_back: u32,
     /// True if data turns into ACKs at the end of its route.
-    turns: bool,
+    early: bool,
     /// The first events are packets that come out of links; after these are those of ports, and then
     /// packets that come out of wires. Links with a longer delay have lower numbers: of packets that
     /// come out at the same tick, the one that was sent first comes first.
@@ -67,7 +67,7 @@ pub struct Links {
 
 impl Links {
     /// All links of a topology, without packets.
-    pub fn new(topology: &Topology, routes: &Routes, turns: &Turns, clock: Clock) -> Self {
+    pub fn new(topology: &Topology, routes: &Routes, early: &EarlyAcks, clock: Clock) -> Self {
         let mut order: Vec<usize> = (0..topology.links.len()).collect();
         order.sort_by_key(|link| Reverse(topology.links[*link].delay_ns));
         let mut event_of_link = vec![0; order.len()];
@@ -111,7 +111,7 @@ impl Links {
         };
         let mut hops: Vec<_> = routes.hops().map(hop).collect();
         let hops_back = hops.len() as u32;
-        if let Some(meeting) = &turns.meeting {
+        if let Some(meeting) = &early.meeting {
             // the same for ACKs that go on where they meet
             let link = event_of_link[meeting.link] as u32;
             hops.extend_from_within(..);
@@ -128,7 +128,7 @@ impl Links {
             event_of_link,
             hops,
             hops_back,
-            turns: turns.are_found(),
+            early: early.are_found(),
             store: Store::default(),
         }
     }
@@ -181,9 +181,9 @@ impl Links {
 
     /// Sends a packet as soon as the link is free, then also over the links that follow on. `note`
     /// gets each step with the number of its link, if the trace is on. Returns the time at which the
-    /// packet comes to a receiver, if it turns there; only with `TURNS`.
+    /// packet comes to a receiver, if it turns there; only with `EARLY`.
     #[inline(always)]
-    pub fn carry<T: Trace, const TURNS: bool>(
+    pub fn carry<T: Trace, const EARLY: bool>(
         &mut self,
         now: Ticks,
         first: u32,
@@ -217,8 +217,8 @@ impl Links {
             };
             link = next as usize;
         };
-        if TURNS
-            && self.turns
+        if EARLY
+            && self.early
             && let (Hop::End, Kind::Data) = (hop, kind)
         {
             return Some(at);

@@ -12,6 +12,7 @@ use sluice_wire::{Tampering, Wire, WireTally};
 
 use crate::{
     classes::Classes,
+    early_acks::{EarlyAcks, Receivers},
     endpoints::Endpoints,
     links::{Hop, Links},
     observation::PortState,
@@ -23,7 +24,6 @@ use crate::{
     tally::Tally,
     topology::{self, Topology},
     trace::{Step, Trace, noting},
-    turning::{Receivers, Turns},
 };
 
 /// Maximum number of packets in transit, 32 bytes each: unlimited queues could fill the memory.
@@ -64,12 +64,12 @@ impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
     pub fn new(
         topology: &Topology,
         (routes, classes): (Routes, Classes),
-        (turns, ends): (&Turns, &mut Endpoints),
+        (early, ends): (&EarlyAcks, &mut Endpoints),
         clock: Clock,
         (seed, replication): (u64, u64),
         trace: T,
     ) -> Self {
-        let links = Links::new(topology, &routes, turns, clock);
+        let links = Links::new(topology, &routes, early, clock);
         let (mut ports, mut wires) = (Vec::new(), Vec::new());
         for (number, link) in topology.links.iter().enumerate() {
             if let Some(port) = &link.port {
@@ -99,11 +99,11 @@ impl<T: Trace, const BY_CLASS: bool> Network<T, BY_CLASS> {
             wires,
             out_of_wire: NEVER,
             aside: Aside::default(),
-            receivers: match turns.are_found() {
+            receivers: match early.are_found() {
                 false => Receivers::default(),
                 true => {
                     let receivers = std::mem::take(&mut ends.receivers);
-                    Receivers::new(receivers, ends.kinds.clone(), turns, &links)
+                    Receivers::new(receivers, ends.kinds.clone(), early, &links)
                 }
             },
             links,

@@ -9,6 +9,7 @@ use sluice_random::Stream;
 use crate::{
     bands::{BandTallies, Bands},
     classes::{Classes, ClassesHeld},
+    early_acks::Receivers,
     links::Links,
     observation::PortState,
     packet::{Kind, Packet, Transit},
@@ -18,7 +19,6 @@ use crate::{
     topology,
     tournament::Tournament,
     trace::{Event, Step, Trace, noting},
-    turning::Receivers,
 };
 
 /// A queue before a link, the random words for its AQM, and its counts.
@@ -424,11 +424,11 @@ impl<T: Trace> Around<'_, T> {
     fn carry(&mut self, now: Ticks, link_event: usize, transit: Transit) -> bool {
         let note = noting(self.links.clock, self.trace, self.aside, now, transit);
         let (packed, link) = (transit.packed(), link_event as u32);
-        let turns = (self.links).carry::<T, true>(now, link, packed, transit.place, note);
-        if let Some(at) = turns {
-            (self.receivers).turn(at, packed, self.links, self.aside);
+        let early = (self.links).carry::<T, true>(now, link, packed, transit.place, note);
+        if let Some(at) = early {
+            (self.receivers).acknowledge(at, packed, self.links, self.aside);
         }
-        turns.is_some()
+        early.is_some()
     }
 }
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use sluice_aqm::AqmSource;
 
 use crate::{
+    early_acks::EarlyAcks,
     error::NetworkError,
     observation::Observation,
     plan::Plan,
     run::{Monitor, Replication},
     topology::{MOST_RATE_BPS, PortPlan},
-    turning::Turns,
     world::World,
 };
 
@@ -51,11 +51,11 @@ impl Session {
         let checked = plan.check()?;
         let plan = Arc::new(plan);
         // a rate may be set, by which packets pass others
-        let turns = &Turns::default();
+        let early = &EarlyAcks::default();
         let world = if plan.classes.is_empty() {
-            AnyWorld::Plain(Box::new(World::new(&plan, checked, turns, 0, ())?))
+            AnyWorld::Plain(Box::new(World::new(&plan, checked, early, 0, ())?))
         } else {
-            AnyWorld::ByClass(Box::new(World::new(&plan, checked, turns, 0, ())?))
+            AnyWorld::ByClass(Box::new(World::new(&plan, checked, early, 0, ())?))
         };
         Ok(Self {
             plan,

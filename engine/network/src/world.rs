@@ -10,6 +10,7 @@ use sluice_tcp::{Ack, Segment};
 use crate::{
     agenda::{Agenda, Task},
     ahead::{prefetch, prefetch_entry},
+    early_acks::EarlyAcks,
     endpoints::Endpoints,
     error::NetworkError,
     network::Network,
@@ -23,7 +24,6 @@ use crate::{
     sources::Supply,
     topology,
     trace::Trace,
-    turning::Turns,
 };
 
 /// `BY_CLASS`: whether flows are counted by class. Those who do not ask for it pay nothing.
@@ -51,7 +51,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
     pub fn new(
         plan: &Arc<Plan>,
         (routes, clock): (Routes, Clock),
-        turns: &Turns,
+        early: &EarlyAcks,
         replication: u32,
         mut trace: T,
     ) -> Result<Self, NetworkError> {
@@ -60,8 +60,9 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         let mut ends = Endpoints::new(plan, &routes, streams.1, clock, &mut agenda)?;
         trace.begin(&ends.tcp_groups, &ends.datagram_groups);
         let on_the_way = (routes, ends.classes.clone());
-        let turning = (turns, &mut ends);
-        let mut network = Network::new(&plan.topology, on_the_way, turning, clock, streams, trace);
+        let receiving = (early, &mut ends);
+        let mut network =
+            Network::new(&plan.topology, on_the_way, receiving, clock, streams, trace);
         for port in 0..network.ports() {
             if let Some(next_ns) = network.next_tick_ns(0, port) {
                 agenda.add(clock.ticks(next_ns), Task::Tick(port as u32));
@@ -503,11 +504,11 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
 }
 
 /// Returns where data turns. A trace has the arrivals at receivers, so there it turns nowhere.
-fn turns_of<T: Trace>(plan: &Plan, routes: &Routes, _: &T) -> Turns {
+fn early_acks_of<T: Trace>(plan: &Plan, routes: &Routes, _: &T) -> EarlyAcks {
     if T::ON {
-        Turns::default()
+        EarlyAcks::default()
     } else {
-        Turns::find(plan, routes)
+        EarlyAcks::find(plan, routes)
     }
 }
 
@@ -530,12 +531,12 @@ pub fn replicate(
         Ok(ended.then(|| world.end(monitor)))
     }
     if plan.classes.is_empty() {
-        let turns = turns_of(plan, &checked.0, &trace);
-        let world = World::<_, false>::new(plan, checked, &turns, replication, trace)?;
+        let early = early_acks_of(plan, &checked.0, &trace);
+        let world = World::<_, false>::new(plan, checked, &early, replication, trace)?;
         whole(world, monitor)
     } else {
-        let turns = Turns::default();
-        let world = World::<_, true>::new(plan, checked, &turns, replication, trace)?;
+        let early = EarlyAcks::default();
+        let world = World::<_, true>::new(plan, checked, &early, replication, trace)?;
         whole(world, monitor)
     }
 }

@@ -49,9 +49,9 @@ pub struct Found {
 }
 
 /// Says yes or no as it is told.
-struct Told(Arc<AtomicI64>);
+struct Given(Arc<AtomicI64>);
 
-impl Aqm for Told {
+impl Aqm for Given {
     fn arrive(&mut self, view: &View) -> Verdict {
         let drops = (view.random >> 32) as i64;
         let verdict = if drops < self.0.load(Ordering::Relaxed) {
@@ -64,7 +64,7 @@ impl Aqm for Told {
 }
 
 struct Environment {
-    replica: Box<dyn Progress<Told> + Send>,
+    replica: Box<dyn Progress<Given> + Send>,
     /// Drop probability for the next verdict, Q31.32.
     probability: Arc<AtomicI64>,
     /// True if all slots of the episode are over.
@@ -109,7 +109,7 @@ impl Environments {
     fn begin(&mut self) -> Environment {
         let probability = Arc::new(AtomicI64::new(0));
         let words = self.plan.aqm_words(self.episodes);
-        let start = |_| Told(probability.clone());
+        let start = |_| Given(probability.clone());
         let mut replica = begin(&self.plan, self.episodes, start, words, ());
         replica.step(false, self.plan.slots, self.deadline);
         self.episodes += 1;

@@ -317,8 +317,8 @@ impl DataPlane for InKernel {
 
     fn due_ns(&self) -> Option<u64> {
         let shadow = self.shadow.as_ref();
-        let look_ns = shadow.map(Shadowed::due_ns);
-        look_ns.into_iter().chain(self.change_ns).min()
+        let shadow_ns = shadow.map(Shadowed::due_ns);
+        shadow_ns.into_iter().chain(self.change_ns).min()
     }
 
     fn turn(&mut self, now_ns: impl Fn() -> u64) -> io::Result<bool> {

@@ -14,7 +14,7 @@ use crate::{
 /// Why a shadow removes no ACKs.
 const NO_ACK_FILTER: &str = "a sample of the qdisc does not say what an ACK acknowledges";
 /// Longest time between two looks at the arrivals for a shadow, ns: room for a million packets a second.
-const LOOK_NS: u64 = 10_000_000;
+const CHECK_NS: u64 = 10_000_000;
 
 /// Returns the shadow, if one is asked for.
 ///
@@ -39,7 +39,7 @@ pub struct Shadowed {
     /// The daemon's start by the kernel's monotonic clock, ns; `None`: not known yet.
     origin_ns: Option<u64>,
     /// When they were last looked for, and the time up to which all is passed on, ns.
-    looked_ns: u64,
+    checked_ns: u64,
     passed_ns: u64,
     unsampled: u64,
 }
@@ -50,7 +50,7 @@ impl Shadowed {
         Self {
             feed,
             origin_ns: None,
-            looked_ns: 0,
+            checked_ns: 0,
             passed_ns: 0,
             unsampled: 0,
         }
@@ -58,7 +58,7 @@ impl Shadowed {
 
     /// When arrivals must be looked for next, ns.
     pub fn due_ns(&self) -> u64 {
-        self.looked_ns + LOOK_NS
+        self.checked_ns + CHECK_NS
     }
 
     /// True if arrivals must be looked for now, ns from the daemon's start on.
@@ -69,7 +69,7 @@ impl Shadowed {
         }
         let is_due = now_ns >= self.due_ns();
         if is_due {
-            self.looked_ns = now_ns;
+            self.checked_ns = now_ns;
         }
         Ok(is_due)
     }

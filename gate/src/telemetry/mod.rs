@@ -33,8 +33,8 @@ pub const WAITING: usize = 64;
 /// Longest wait for the disk at the end.
 const LAST_WAIT: Duration = Duration::from_secs(3);
 
-/// What the writer is told.
-enum Told {
+/// What the writer gets.
+enum Message {
     Records(Vec<Record>),
     /// A text for the viewers of the live page.
     Text(String),
@@ -42,7 +42,7 @@ enum Told {
 
 /// Takes the router's records.
 pub struct Telemetry {
-    told: SyncSender<Told>,
+    messages: SyncSender<Message>,
     /// Tells once, as the writer ends.
     ended: Receiver<Result<(), Failure>>,
     /// Records that were left out because the disk was slow.
@@ -56,7 +56,7 @@ impl Telemetry {
     /// If there can be no thread for it.
     pub fn start(file: Option<(File, &Path)>, hub: Option<Arc<Hub>>) -> Result<Self, Failure> {
         let refused = |error| Failure(format!("no thread for the telemetry: {error}"));
-        let (told, received) = sync_channel(WAITING);
+        let (messages, received) = sync_channel(WAITING);
         let (end, ended) = sync_channel(1);
         let mut file = file.map(|(file, path)| (LineFile::new(file), path.to_owned()));
         let work = move || {
@@ -73,7 +73,7 @@ impl Telemetry {
         };
         thread::Builder::new().spawn(work).map_err(refused)?;
         Ok(Self {
-            told,
+            messages,
             ended,
             left_out: 0,
         })
@@ -81,14 +81,14 @@ impl Telemetry {
 
     /// Passes records to the writer, without waiting.
     pub fn record(&mut self, records: Vec<Record>) {
-        if let Err(TrySendError::Full(_)) = self.told.try_send(Told::Records(records)) {
+        if let Err(TrySendError::Full(_)) = self.messages.try_send(Message::Records(records)) {
             self.left_out += 1;
         }
     }
 
     /// Shows a message to the viewers of the live page, without waiting.
     pub fn show(&self, text: &str) {
-        self.told.try_send(Told::Text(text.to_owned())).ok();
+        self.messages.try_send(Message::Text(text.to_owned())).ok();
     }
 
     /// Waits until all is written.
@@ -96,7 +96,7 @@ impl Telemetry {
     /// # Errors
     /// If the file could not be written, or not in time.
     pub fn finish(self) -> Result<(), Failure> {
-        drop(self.told);
+        drop(self.messages);
         self.ended.recv_timeout(LAST_WAIT).unwrap_or_else(|_| {
             Err(Failure(format!(
                 "--jsonl: the last records are left out: the file took none for {} s, as a pipe \
@@ -109,17 +109,17 @@ impl Telemetry {
 
 /// Writes all records; after an error of the file it updates only the endpoint.
 fn write(
-    received: &Receiver<Told>,
+    received: &Receiver<Message>,
     hub: Option<&Hub>,
     mut to_file: impl FnMut(&str) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut earlier: Vec<Record> = Vec::new();
     let mut seen: Vec<Record> = Vec::new();
     let mut written = Ok(());
-    for told in received {
-        let records = match told {
-            Told::Records(records) => records,
-            Told::Text(text) => {
+    for message in received {
+        let records = match message {
+            Message::Records(records) => records,
+            Message::Text(text) => {
                 hub.inspect(|hub| hub.publish("told", &text));
                 continue;
             }
