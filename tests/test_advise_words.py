@@ -239,15 +239,17 @@ def test_each_parameter_has_a_reason():
         setting = Setting(name, 0.02, family.second[1][0])
         told = reasons(setting, LINK)
         params = setting.discipline(LINK).params
-        assert [line.split()[0] for line in told] == ["limit", *params]
-    limit, target, interval = reasons(Setting("fq_codel", 0.0404, 1.0), LINK)
-    assert limit.startswith("limit 64: a full buffer waits 384 ms, twice 140 ms")
-    assert limit.endswith("Linux's default of 10240 packets would be 61 s here.")
+        assert [param.split()[0] for param, _ in told] == ["limit", *params]
+    limit, (_, target), interval = reasons(Setting("fq_codel", 0.0404, 1.0), LINK)
+    assert limit[0] == "limit 64"
+    assert limit[1].startswith("a full buffer waits 384 ms, twice 140 ms")
+    assert limit[1].endswith("Linux's default of 10240 packets would be 61 s here.")
     assert "a packet takes 6 ms here" in target
-    assert interval.startswith("interval 140 ms: 1 times 140 ms, the longest round trip")
-    assert (
-        reasons(Setting("cake", 0.0, 1.0), LINK)[3]
-        == "target 7 ms: a twentieth of rtt, as tc sets it."
+    assert interval[0] == "interval 140 ms"
+    assert interval[1].startswith("1 times 140 ms, the longest round trip")
+    assert reasons(Setting("cake", 0.0, 1.0), LINK)[3] == (
+        "target 7 ms",
+        "a twentieth of rtt, as tc sets it.",
     )
 
 

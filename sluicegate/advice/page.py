@@ -113,7 +113,7 @@ def _lines(page: Page, advice: Advice) -> None:
             page.text(f"No tc commands: {found.why_no_tc}.")
         page.table(
             ["parameter", "why"],
-            [list(line.split(": ", 1)) for line in reasons(each, advice.question)],
+            [list(row) for row in reasons(each, advice.question)],
             f"Why {each.name} is set so.",
         )
     if undo:

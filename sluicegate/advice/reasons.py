@@ -21,14 +21,14 @@ _LINUX_LIMITS = {
 _TIMES = ("target", "interval", "t_update", "rtt", "step", "freeze_time", "r_max")
 
 
-def reasons(setting: Setting, link: Question) -> list[str]:
-    """Lines such as `interval 140 ms: 1 times the longest round trip ...`."""
+def reasons(setting: Setting, link: Question) -> list[tuple[str, str]]:
+    """Why each parameter is so: `interval 140 ms`, `1 times the longest round trip ...`."""
     params = setting.discipline(link).params
-    found = [f"limit {setting.queue(link).limit}: {_limit(setting, link)}."]
+    found = [(f"limit {setting.queue(link).limit}", f"{_limit(setting, link)}.")]
     for name, value in params.items():
         why = _OF_FAMILY.get((setting.family, name)) or _REASONS[name]
         text = _ms(float(value)) if name in _TIMES else value_text(value)
-        found.append(f"{name} {text}: {why(setting, link)}.")
+        found.append((f"{name} {text}", f"{why(setting, link)}."))
     return found
 
 

@@ -316,8 +316,8 @@ def _print_answer(advice: Advice, *, alone: bool) -> None:
         if found.tc:
             undo = found.undo
     screen.print(f"\nWhy {escape(advice.choice.name)} is set so:", style="dim")
-    for line in reasons(advice.choice, advice.question):
-        screen.print(f"  {escape(line)}", style="dim")
+    for param, why in reasons(advice.choice, advice.question):
+        screen.print(f"  {escape(param)}: {escape(why)}", style="dim")
     if not alone:
         screen.print("\nThe page has the lines of the others.", style="dim")
     if undo:

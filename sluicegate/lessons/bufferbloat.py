@@ -26,16 +26,18 @@ _FAST_BPS = 1e9
 _MS = 1000.0
 
 
+# the buffers with which each congestion control is run
+_SIZES = {"Reno": ("tiny", "small", "large"), "BBR": ("small", "large")}
+
+
 def _label(control: str, buffer: float) -> str:
     return f"{control}, {buffer:.0f} packets"
 
 
 def _runs(values: Values) -> dict[str, NetworkScenario]:
     base = scenario("bufferbloat")
-    cases = [("Reno", values["tiny"]), ("Reno", values["small"]), ("Reno", values["large"])]
-    cases += [("BBR", values["small"]), ("BBR", values["large"])]
     runs = {}
-    for control, buffer in cases:
+    for control, buffer in [(name, values[size]) for name in _SIZES for size in _SIZES[name]]:
         name = control.lower()
         runs[_label(control, buffer)] = base.replace(
             {
@@ -59,8 +61,10 @@ def _ping_back_ms(values: Values) -> float:
 
 def _figures(values: Values, records: Records) -> list[Drawn]:
     packet_ms = _MS * _PACKET_BITS / values["rate_bps"]
-    reno = {name: each for name, each in records.items() if name.startswith("Reno")}
-    bbr = {name: each for name, each in records.items() if name.startswith("BBR")}
+    reno, bbr = (
+        {name: records[name] for name in (_label(control, values[size]) for size in sizes)}
+        for control, sizes in _SIZES.items()
+    )
     return [
         Drawn(
             figure=over_time(reno, values["rtt_s"] * _MS, packet_ms),
@@ -89,8 +93,7 @@ def _figures(values: Values, records: Records) -> list[Drawn]:
 
 
 def _questions(values: Values, records: Records) -> list[Question]:
-    sizes = ("tiny", "small", "large")
-    tiny, small, large = (records[_label("Reno", values[name])] for name in sizes)
+    tiny, small, large = (records[_label("Reno", values[name])] for name in _SIZES["Reno"])
     bbr = records[_label("BBR", values["large"])]
     full_ms = _MS * values["large"] * _PACKET_BITS / values["rate_bps"]
     back_ms = _ping_back_ms(values)
@@ -99,7 +102,7 @@ def _questions(values: Values, records: Records) -> list[Question]:
         found = measured(record, "ping.one_way_delay_mean", _MS)
         return found | {"answer": found["answer"] + back_ms}
 
-    buffers = {name: f"{values[name]:.0f}" for name in sizes}
+    buffers = {name: f"{values[name]:.0f}" for name in _SIZES["Reno"]}
     return [
         Question(
             name="full_buffer_ms",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -263,8 +264,33 @@ class _RecordedBase(Table):
         return Capture.read(self.capture)
 
 
-class FlowsBase(Table):
-    """What follows from flows of TCP. All kinds of flows have `tcp` and `packet_bytes`."""
+class _AnyFlowsBase(Table):
+    """What all kinds of flows answer. All have `tcp` and `packet_bytes`, too."""
+
+    # whether the sender asks how long each way takes, and not only the round trip
+    knows_ways: ClassVar[bool] = False
+
+    @property
+    def has_application(self) -> bool:
+        """Whether an application decides during the run what they send."""
+        return False
+
+    @property
+    def is_endless_tcp(self) -> bool:
+        """Whether they are TCP flows that send as much as they can until the run ends."""
+        return False
+
+    def most_packets(self, duration_s: float) -> int:
+        """The most packets each way, of what is not sent by TCP and not known before the run."""
+        return 0
+
+    def without_capture(self) -> Any:
+        """The same, or flows that read no file in place of those of a capture."""
+        return self
+
+
+class FlowsBase(_AnyFlowsBase):
+    """What follows from flows of TCP."""
 
     tcp: Tcp
 
@@ -274,13 +300,65 @@ class FlowsBase(Table):
         return self.tcp.packet_bytes
 
 
-class CallFlowsBase(Table):
+class TcpFlowsBase(FlowsBase):
+    """What follows from flows that send until they stop, or so many packets."""
+
+    packets: int | None
+    rate_bps: float | None
+    stop_s: float | None
+
+    @property
+    def has_application(self) -> bool:
+        """As said: where their rate is limited."""
+        return self.rate_bps is not None
+
+    @property
+    def is_endless_tcp(self) -> bool:
+        """As said."""
+        return self.packets is None and self.stop_s is None
+
+
+class _ApplicationFlowsBase(FlowsBase):
+    @property
+    def has_application(self) -> bool:
+        """As said."""
+        return True
+
+
+class WebFlowsBase(_ApplicationFlowsBase):
+    """What follows from users of the web."""
+
+
+class VideoFlowsBase(_ApplicationFlowsBase):
+    """What follows from video in segments."""
+
+
+# frames of a call differ, and its sender may make up for small ones: twice its greatest rate
+_CALL_EXCEEDS = 2
+
+
+class CallFlowsBase(_AnyFlowsBase):
     """What follows from calls, which have a transport of their own."""
 
+    count: int
+    frames_per_s: float
+    max_rate_bps: float
+    packet_bytes: int
     tcp: ClassVar[None] = None
+    knows_ways: ClassVar[bool] = True
+
+    @property
+    def has_application(self) -> bool:
+        """As said."""
+        return True
+
+    def most_packets(self, duration_s: float) -> int:
+        """As said; each packet of video has an answer at most."""
+        full_per_s = _CALL_EXCEEDS * self.max_rate_bps / 8 / self.packet_bytes
+        return math.ceil(self.count * (full_per_s + self.frames_per_s) * duration_s)
 
 
-class DatagramFlowsBase(Table):
+class DatagramFlowsBase(_AnyFlowsBase):
     """What follows from flows of datagrams."""
 
     tcp: ClassVar[None] = None
@@ -290,8 +368,16 @@ class ReplayArrivalsBase(_RecordedBase):
     """What follows from a capture that is replayed slot by slot."""
 
 
-class ReplayFlowsBase(_RecordedBase):
+class ReplayFlowsBase(_RecordedBase, _AnyFlowsBase):
     """What follows from a capture that is replayed in a network: sizes of packets differ."""
 
     tcp: ClassVar[None] = None
     packet_bytes: ClassVar[None] = None
+
+    def without_capture(self) -> Any:
+        """Datagrams of the same hosts, so that each group keeps its number."""
+        from sluicegate.scenario.network import DatagramFlows  # is made from this module
+
+        flows: Any = self  # the generated class
+        hosts = {name: getattr(flows, name) for name in ("label", "route", "source", "sink")}
+        return DatagramFlows(**hosts, rate_bps=1.0)

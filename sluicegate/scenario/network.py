@@ -18,7 +18,10 @@ from sluicegate.scenario.derived import (
     NetworkScenarioBase,
     ReplayFlowsBase,
     SelfSimilarBase,
+    TcpFlowsBase,
     TopologyBase,
+    VideoFlowsBase,
+    WebFlowsBase,
 )
 from sluicegate.scenario.table import Table
 
@@ -273,7 +276,7 @@ Marker: TypeAlias = SingleRate | TwoRate
 
 
 @dataclass(frozen=True, kw_only=True)
-class TcpFlows(FlowsBase):
+class TcpFlows(TcpFlowsBase):
     """TCP flows that start once.
 
     Attributes:
@@ -457,7 +460,7 @@ class ShortTcpFlows(FlowsBase):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WebFlows(FlowsBase):
+class WebFlows(WebFlowsBase):
     """Users of the web: each fetches a page, thinks, and fetches the next; `count` users.
 
     A page is one object or several. All fetches of a user share one connection or several, as since
@@ -512,7 +515,7 @@ class WebFlows(FlowsBase):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VideoFlows(FlowsBase):
+class VideoFlows(VideoFlowsBase):
     """Players of video in segments over HTTP, whose quality follows the buffer.
 
     Each has one connection. It chooses the rate of each segment by what its buffer holds: BBA-0 of

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from sluicegate.scenario import CallFlows, Discipline, Dumbbell, Flows, NetworkScenario
+from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
 from sluicegate.testbed.addresses import ECT1_MARK, Side, address
 from sluicegate.testbed.command import NEAR
 from sluicegate.testbed.job import HostJob, Job, QdiscJob
@@ -28,8 +27,6 @@ _SAMPLING_NS = 10_000_000
 _UNLIMITED_PACKETS = 1_000_000
 # half of what comes is lost at most, and a packet more of each kind
 _PACKETS_OF_A_PLACE, _MORE_PLACES = 3, 10_000
-# frames of a call differ, and its sender may make up for small ones: twice its greatest rate
-_CALL_EXCEEDS = 2
 
 
 @dataclass(frozen=True)
@@ -165,24 +162,13 @@ def _places(scenario: NetworkScenario, planned: Plan) -> int:
     """Packets of one direction that there must be room for."""
     sizes = [stream.packet_bytes for host in planned.job.hosts for stream in host.streams]
     datagrams = sum(len(host.datagrams.time_ns) for host in planned.job.hosts)
-    datagrams += sum(_of_call(flows, scenario.duration_s) for flows in scenario.flows)
+    datagrams += sum(flows.most_packets(scenario.duration_s) for flows in scenario.flows)
     streams = 0.0
     if sizes:
         duration_ns = planned.job.hosts[0].duration_ns
         streams = max(_carried(scenario, link, duration_ns) for link in LINKS.values())
         streams /= 8 * min(sizes)
     return _PACKETS_OF_A_PLACE * round(streams) + datagrams + _MORE_PLACES
-
-
-def _of_call(flows: Flows, duration_s: float) -> int:
-    """The most packets of a group of calls in each direction; of other flows none.
-
-    Each packet of video has an answer at most.
-    """
-    if not isinstance(flows, CallFlows):
-        return 0
-    full_per_s = _CALL_EXCEEDS * flows.max_rate_bps / 8 / flows.packet_bytes
-    return math.ceil(flows.count * (full_per_s + flows.frames_per_s) * duration_s)
 
 
 def _carried(scenario: NetworkScenario, link: str, duration_ns: int) -> float:
@@ -212,8 +198,7 @@ def _propagation(
     """Lines of `tc` that delay what leaves clients, and what leaves servers."""
     behind_s = topology.delay_s + topology.server_delay_s
     one_way_s = [each + behind_s for each in topology.client_delays_s]
-    if any(flows.kind == "call" for flows in scenario.flows):
-        # a call notices how long each way takes
+    if any(flows.knows_ways for flows in scenario.flows):
         return _delays(one_way_s, "src"), _delays(one_way_s, "dst")
     # the whole round trip on the way back: each timer less is time won, and no TCP notices
     return iter(()), _delays([2 * each for each in one_way_s], "dst")

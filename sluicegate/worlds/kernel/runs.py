@@ -39,7 +39,7 @@ from sluicegate.worlds.kernel.seen import LinkSeen, Reasons, WireSeen, reasons_o
 from sluicegate.worlds.real.counts import Flows, replication
 from sluicegate.worlds.real.layout import Layout, Towards, layout
 from sluicegate.worlds.real.outcome import Replication
-from sluicegate.worlds.real.plan import has_application, in_a_row
+from sluicegate.worlds.real.plan import in_a_row
 from sluicegate.worlds.real.refusals import PRAGUE, controls
 from sluicegate.worlds.real.varying import rates
 
@@ -126,7 +126,7 @@ class Runs:
                 *_modules(controls(self.scenario, self.congestion_control)),
                 *(AROUND if self.laid.around else ()),
             ],
-            applications=any(map(has_application, self.scenario.flows)),
+            applications=any(flows.has_application for flows in self.scenario.flows),
             row=self.laid.first is not None,
         )
 

@@ -208,16 +208,13 @@ def _probes_and_load(scenario: NetworkScenario) -> tuple[list[str], list[str]]:
     def is_probe(flows: Flows) -> bool:
         return flows.kind == "web" and flows.objects == _ONE_PACKET
 
-    def is_load(flows: Flows) -> bool:
-        return flows.kind == "tcp" and flows.packets is None and flows.stop_s is None
-
     of_groups = list(zip(scenario.classes(), scenario.flows, strict=False))
 
     def all_are(kind: Callable[[Flows], bool]) -> list[str]:
         others = {name for name, flows in of_groups if not kind(flows)}
         return [name for name in dict.fromkeys(name for name, _ in of_groups) if name not in others]
 
-    return all_are(is_probe), all_are(is_load)
+    return all_are(is_probe), all_are(lambda flows: flows.is_endless_tcp)
 
 
 def _together(by_class: classes.Counted, names: Sequence[str]) -> EndCounts | None:

@@ -11,12 +11,9 @@ from numpy.typing import NDArray
 from sluicegate import _engine
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import (
-    DatagramFlows,
     Discipline,
     Dumbbell,
-    Flows,
     NetworkScenario,
-    ReplayFlows,
 )
 from sluicegate.testbed.addresses import SIDES, Side, across, udp_headers
 from sluicegate.testbed.job import (
@@ -154,29 +151,15 @@ def in_a_row(planned: Plan, first: First | None) -> Plan:
     return replace(planned, job=RowJob(planned.job.hosts, planned.job.router, first))
 
 
-def has_application(flows: Flows) -> bool:
-    """Whether an application decides during the run what a group of flows sends."""
-    limited = flows.kind == "tcp" and flows.rate_bps is not None
-    return limited or flows.kind in ("web", "video", "call")
-
-
 def _drawn(scenario: NetworkScenario, replication: int) -> Drawn | None:
     """From what the hosts draw the applications; None if there are none."""
-    if not any(map(has_application, scenario.flows)):
+    if not any(flows.has_application for flows in scenario.flows):
         return None
-    # they draw the same whatever links and replays are; the laboratory has no captures
-    flows = [_without_capture(each) for each in scenario.flows]
+    # they draw the same whatever links and replays are, as each group has a stream of its own; the
+    # laboratory has no captures
+    flows = [each.without_capture() for each in scenario.flows]
     plain = scenario.replace(links={}, flows=flows)
     return Drawn(alone(plain, Discipline(aqm="drop_tail")), replication)
-
-
-def _without_capture(flows: Flows) -> Flows:
-    """The same, or datagrams in place of a replay: each group draws from a stream of its own."""
-    if not isinstance(flows, ReplayFlows):
-        return flows
-    return DatagramFlows(
-        label=flows.label, route=flows.route, source=flows.source, sink=flows.sink, rate_bps=1.0
-    )
 
 
 def _groups(scenario: NetworkScenario) -> list[_Group]:
@@ -255,7 +238,7 @@ def _hosts(
     assert isinstance(topology, Dumbbell)
     sizes = [stream.packet_bytes for each in streams.values() for stream in each]
     sizes += [int(each.bytes.max()) for each in datagrams.values() if len(each.bytes)]
-    sizes += [each.packet_bytes or 0 for each in scenario.flows if each.kind == "call"]
+    sizes += [each.packet_bytes or 0 for each in scenario.flows if each.knows_ways]
     # the same for all that need a setting of the host (`refusals`)
     ecn = max(of_hosts(scenario, congestion_control), default=0)
     if PRAGUE in controls(scenario, congestion_control):
