@@ -49,11 +49,11 @@ def naive(steps: int) -> int:
     """Arrivals of a session with an AQM in Python, one slot at a time."""
     waiting = [0]
 
-    class Told:
+    class Given:
         def arrive(self, view: sg.View) -> int:
             return sg.DROP_EARLY if waiting[0] >= 3 else sg.ADMIT
 
-    session = sg.session(scenario(), sg.Discipline(aqm=Told))
+    session = sg.session(scenario(), sg.Discipline(aqm=Given))
     arrivals = 0
     while arrivals < steps:
         session.advance(by=1)

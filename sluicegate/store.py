@@ -173,22 +173,22 @@ def keep(record: Record) -> None:
             _synced_s = now_s
         make_room(_path(record.identity))
     except OSError as error:
-        _tell(
+        _warn(
             f"{folder()}, on the disk mounted at {disk_of(folder())}: {error.strerror}: finished "
             "runs are not kept there, and will be made again when they are needed; "
             "SLUICE_RUNS=FOLDER chooses another folder"
         )
     except SluiceError as error:
-        _tell(str(error))
+        _warn(str(error))
 
 
-def _tell(told: str) -> None:
+def _warn(what: str) -> None:
     """Tell why runs are not kept as asked, once for each reason."""
     collected = _refusals.get()
     if collected is None:
-        warnings.warn(told, stacklevel=1)
-    elif told not in collected:
-        collected.append(told)
+        warnings.warn(what, stacklevel=1)
+    elif what not in collected:
+        collected.append(what)
 
 
 def how_to_go_on(made: Collection[str]) -> str:

@@ -80,7 +80,7 @@ class NetworkEnv(gymnasium.Env[NDArray[np.float32], Any]):
         super().reset(seed=seed)
         own = self
 
-        class Told:
+        class Given:
             """Drops with the probability of the last step."""
 
             def arrive(self, view: View) -> int:
@@ -88,7 +88,7 @@ class NetworkEnv(gymnasium.Env[NDArray[np.float32], Any]):
 
         self._drops, self._before = 0, (0, 0, 0)
         run = self.scenario.replace(seed=int(self.np_random.integers(_MOST_SEED)))
-        self._session = NetworkSession(run, Discipline(aqm=Told))
+        self._session = NetworkSession(run, Discipline(aqm=Given))
         return self._seen()[0], {}
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:

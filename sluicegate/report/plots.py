@@ -1,4 +1,4 @@
-"""The plots of a comparison: one look, one message each.
+"""The plots of a comparison: one style, one message each.
 
 A discipline has the same colour in every plot, and a world, where there are several, the same
 line style. Black and white become the colours of the page's text and of its paper.
@@ -100,7 +100,7 @@ def power_text(share: float, _place: object = None) -> str:
 
 
 @dataclass(frozen=True)
-class _Look:
+class _Style:
     """How a record is shown in every plot."""
 
     text: str
@@ -108,28 +108,28 @@ class _Look:
     dash: Dash
 
 
-def _looks(records: Sequence[Record]) -> list[_Look]:
+def _styles(records: Sequence[Record]) -> list[_Style]:
     disciplines = list(dict.fromkeys(record.discipline for record in records))
     worlds = list(dict.fromkeys(record.world for record in records))
     colour = colours(disciplines)
 
-    def look(record: Record) -> _Look:
+    def style(record: Record) -> _Style:
         text = label(record.discipline)
         if len(worlds) == 1:
             place = disciplines.index(record.discipline)
-            return _Look(text, colour[record.discipline], dash(place))
+            return _Style(text, colour[record.discipline], dash(place))
         # the world follows the name, even if a long name is cut
         place = worlds.index(record.world)
-        return _Look(f"{text} ({record.world})", colour[record.discipline], dash(place))
+        return _Style(f"{text} ({record.world})", colour[record.discipline], dash(place))
 
-    return [look(record) for record in records]
+    return [style(record) for record in records]
 
 
 def overview_figure(records: Sequence[Record]) -> Figure:
     """Draw mean sojourn and losses with their intervals, a row per discipline, shortest first."""
-    looked = zip(records, _looks(records), strict=True)
-    best_first = sorted(looked, key=lambda pair: _unknown_last(pair[0][_OVERVIEW[0]].value))
-    texts = [look.text for _, look in best_first]
+    styled = zip(records, _styles(records), strict=True)
+    best_first = sorted(styled, key=lambda pair: _unknown_last(pair[0][_OVERVIEW[0]].value))
+    texts = [style.text for _, style in best_first]
     lines = max(text.count("\n") + 1 for text in texts)
     row = max(0.4, 0.19 * lines)
     figure = Figure(figsize=(WIDTH, 0.6 + row * len(records)), layout="constrained")
@@ -138,7 +138,7 @@ def overview_figure(records: Sequence[Record]) -> Figure:
     for ax, name in zip((left, right), _OVERVIEW, strict=True):
         factor, _ = DEFINITIONS[name].unit.shown(time_unit)
         bars = [record[name].times(factor) for record, _ in best_first]
-        _draw_bars(ax, bars, [look.colour for _, look in best_first])
+        _draw_bars(ax, bars, [style.colour for _, style in best_first])
         ax.set_title(measure_label(name, time_unit), loc="left", fontsize=10)
     left.set_yticks(range(len(records)), texts)
     left.invert_yaxis()
@@ -177,12 +177,12 @@ def queue_figure(records: Sequence[Record]) -> Figure:
     strips = figure.subplots(len(records), 1, sharex=True, squeeze=False)[:, 0]
     last = 1 + max(_first_below(_tail(record.queue_distribution), 1e-3) for record in records)
     width = last // POINTS + 1
-    for ax, record, look in zip(strips, records, _looks(records), strict=True):
+    for ax, record, style in zip(strips, records, _styles(records), strict=True):
         shares = coarsen(record.queue_distribution[: last + 1], width)
         edges = width * np.arange(len(shares) + 1) - 0.5
-        ax.stairs(shares, edges, fill=True, color=look.colour, alpha=0.7)
+        ax.stairs(shares, edges, fill=True, color=style.colour, alpha=0.7)
         ax.axvline(record["queue_mean"].value, color="black", lw=1.4)
-        ax.set_ylabel(look.text, color=look.colour)
+        ax.set_ylabel(style.text, color=style.colour)
         ax.yaxis.label.set(rotation=0, ha="right", va="center")
         # an empty queue is often so much more frequent that it would flatten all the rest
         highest = float(np.max(shares[1:], initial=0.0)) or float(shares[0])
@@ -206,7 +206,7 @@ def _first_below(tail: FloatArray, level: float) -> int:
 
 @dataclass(frozen=True)
 class _Tail:
-    look: _Look
+    style: _Style
     at: FloatArray
     tail: FloatArray
     resolution: float
@@ -216,12 +216,12 @@ def queue_tail_figure(records: Sequence[Record]) -> Figure:
     """Draw how often at least k packets wait, on a logarithmic scale."""
     tails = [
         _Tail(
-            look,
+            style,
             np.arange(len(record.queue_distribution), dtype=np.float64),
             _tail(record.queue_distribution),
             record.resolution,
         )
-        for record, look in zip(records, _looks(records), strict=True)
+        for record, style in zip(records, _styles(records), strict=True)
     ]
     figure, ax = _draw_tails(tails)
     ax.set_xlabel(DISTRIBUTIONS["queue"])
@@ -234,12 +234,12 @@ def sojourn_tail_figure(records: Sequence[Record]) -> Figure:
     scale, unit = TIME.shown(records[0].time_unit)
     tails = [
         _Tail(
-            look,
+            style,
             record.sojourn_times * scale,
             _tail(record.sojourn_distribution),
             record.resolution,
         )
-        for record, look in zip(records, _looks(records), strict=True)
+        for record, style in zip(records, _styles(records), strict=True)
     ]
     figure, ax = _draw_tails(tails)
     # beside the curves, where they cannot hide the text
@@ -266,14 +266,14 @@ def _reach(curve: _Tail) -> float:
 
 def _draw_tails(tails: Sequence[_Tail]) -> tuple[Figure, Axes]:
     """Draw falling curves on a logarithmic scale, named in the order of their reach."""
-    height = height_for([curve.look.text for curve in tails])
+    height = height_for([curve.style.text for curve in tails])
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     ax = figure.subplots()
     for curve in sorted(filter(_is_there, tails), key=_reach, reverse=True):
         shown = np.flatnonzero(curve.tail > max(curve.resolution, _LEAST_SHOWN))
         shown = shown[:: len(shown) // POINTS + 1]
-        (line,) = ax.plot(curve.at[shown], curve.tail[shown], label=curve.look.text)
-        line.set(color=curve.look.colour, linestyle=curve.look.dash)
+        (line,) = ax.plot(curve.at[shown], curve.tail[shown], label=curve.style.text)
+        line.set(color=curve.style.colour, linestyle=curve.style.dash)
     ax.set_yscale("log")
     # ticks within a decade say little, and take as long to draw as the curves
     ax.yaxis.set_minor_locator(NullLocator())

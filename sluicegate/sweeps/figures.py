@@ -31,7 +31,7 @@ _MOST_LINES = 12
 # more values than this have no room for a tick each
 _MOST_TICKS = 10
 # sizes that are readable in a column
-_LOOK: Any = {
+_STYLE: Any = {
     "font.size": 8,
     "lines.linewidth": 1.2,
     "lines.markersize": 3.5,
@@ -105,7 +105,7 @@ def lines(
             f"{len(curves)} lines are more than {_MOST_LINES}: give values of "
             f"{', '.join(rest)} with --where"
         )
-    with matplotlib.rc_context(_LOOK):
+    with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=(width, 0.75 * width + 0.13 * len(curves)), layout="constrained")
         ax = figure.subplots()
         colour = colours(means["discipline"].unique(maintain_order=True).to_list())
@@ -301,7 +301,7 @@ def heat_map(
     xs, ys = (_in_order(means[name]) for name in (x, y))
     ends = means[colour].min(), means[colour].max()
     low, high = (factor * float(end) if isinstance(end, int | float) else 0.0 for end in ends)
-    with matplotlib.rc_context(_LOOK):
+    with matplotlib.rc_context(_STYLE):
         size = width, 0.3 + 0.8 * width / columns * rows
         figure = Figure(figsize=size, layout="constrained")
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)

@@ -211,13 +211,15 @@ class Calls:
             self._note(now_ns, number, SHOWN, seq)
             report = self._engine.take_video(number, now_ns, seq, marked, bool(is_last))
             self._answer(number, report)
-            self._look(number, now_ns)
+            self._check_answers(number, now_ns)
 
-    def _look(self, number: int, now_ns: int) -> None:
+    def _check_answers(self, number: int, now_ns: int) -> None:
         """Send feedback that is due by time alone, or set the timer for it."""
         report, due_ns = self._engine.feedback_due(number, now_ns)
         self._answer(number, report)
-        self._arm(self._answers_ns, number, due_ns, lambda: self._look(number, self._now()))
+        self._arm(
+            self._answers_ns, number, due_ns, lambda: self._check_answers(number, self._now())
+        )
 
     def _answer(self, number: int, report: Report | None) -> None:
         if report is not None:

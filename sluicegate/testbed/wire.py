@@ -60,9 +60,9 @@ class WireLooks:
     def begin(self, start_ns: int) -> None:
         """Look at each sample of a run that starts at a time of CLOCK_MONOTONIC."""
         for since_ns in self._times_ns[:-1]:
-            self._loop.at(start_ns + since_ns, self._look)
+            self._loop.at(start_ns + since_ns, self._sample)
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         """One at which all three are of the same instant: no packet came meanwhile.
 
         If packets come all the time, those of the last try count as lost until the next look.
@@ -86,7 +86,7 @@ class WireLooks:
 
     def rows(self) -> NDArray[np.int64]:
         """All looks, and a last one; as `Received.wire`."""
-        self._look()
+        self._sample()
         self._tc.kill()
         self._tc.communicate()
         # a busy machine may have come to the end before the last of them was due

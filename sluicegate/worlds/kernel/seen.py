@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from sluicegate.errors import SluiceError
 from sluicegate.testbed.outcome import Outcome, Seen
+from sluicegate.worlds.kernel.band_stats import BandStats, band_stats
 from sluicegate.worlds.kernel.shaper import HANDLE
-from sluicegate.worlds.kernel.told import Told, told_of
 from sluicegate.worlds.real.outcome import BandSeries, PortSeries, Tally, Times, nearest
 from sluicegate.worlds.real.varying import Rates
 
@@ -156,14 +156,14 @@ class LinkSeen:
             marked=marked,
         )
         self._bands: list[Packets] = []
-        self._told: list[Told] = []
+        self._stats: list[BandStats] = []
         if band_of is not None:
             of_came = np.asarray(band_of)[seen.came["tos"]]
             waiting = int(self._waiting[-1])
             # while others wait, one is in transmission
             lost = lost_of(len(seen.came), source, waiting + (keeps and waiting > 0))
             self._bands = [self._part(of_came == band, source, lost) for band in range(bands)]
-            self._told = told_of(samples, qdiscs[0], bands, len(seen.sampled_ns))
+            self._stats = band_stats(samples, qdiscs[0], bands, len(seen.sampled_ns))
 
     def _part(
         self, came: NDArray[np.bool_], source: NDArray[np.int64], lost: NDArray[np.bool_]
@@ -212,11 +212,11 @@ class LinkSeen:
             if self._marks is not None:
                 passed.verdicts[_MARK] = _grown(self._marks[:, place], looks)
             first, last = np.searchsorted(packets.lost_ns, [since_ns, until_ns])
-            told = self._told[place] if self._told else Told()
-            lost = int(last - first) if told.dropped is None else _grown(told.dropped, looks)
+            stats = self._stats[place] if self._stats else BandStats()
+            lost = int(last - first) if stats.dropped is None else _grown(stats.dropped, looks)
             queue, queue_known = np.zeros(1, dtype=np.uint64), True
-            if told.waiting is not None:
-                queue = self._held(told.waiting, looks)
+            if stats.waiting is not None:
+                queue = self._held(stats.waiting, looks)
             elif not len(packets.lost_ns):
                 queue = _lasting(*packets.waited(), since_ns, until_ns)
             else:
@@ -286,10 +286,10 @@ class LinkSeen:
         packets = self._bands[place]
         left = np.searchsorted(packets.left_ns, times_ns)
         sojourn_ns = np.concatenate([[0], np.cumsum(packets.sojourn_ns)])[left]
-        told = self._told[place] if self._told else Told()
+        stats = self._stats[place] if self._stats else BandStats()
         queue = None
-        if told.waiting is not None:
-            queue = told.waiting[nearest(self._sampled_ns, times_ns)].astype(np.uint32)
+        if stats.waiting is not None:
+            queue = stats.waiting[nearest(self._sampled_ns, times_ns)].astype(np.uint32)
         elif not len(packets.lost_ns):
             queue = (np.searchsorted(packets.came_ns, times_ns) - left).astype(np.uint32)
         since = [(each - each[0]).astype(np.uint64) for each in (left, sojourn_ns)]
@@ -320,7 +320,7 @@ class WireSeen:
     """
 
     def __init__(self, outcome: Outcome, place: int, sample_ns: int) -> None:
-        self._looks = outcome.hosts[place].received.wire
+        self._samples = outcome.hosts[place].received.wire
         self._start_ns = outcome.start_ns
         self._sample_ns = sample_ns
 
@@ -328,7 +328,7 @@ class WireSeen:
         """Packets that came between two times, that were lost; none is known to be overtaken."""
         first = (since_ns - self._start_ns) // self._sample_ns
         last = -(-(until_ns - self._start_ns) // self._sample_ns)
-        came, left, on_it = np.diff(self._looks[[first, last]], axis=0)[0].tolist()
+        came, left, on_it = np.diff(self._samples[[first, last]], axis=0)[0].tolist()
         # where packets come all the time, a few may have come during the first look
         return came, max(0, came - left - on_it), 0
 

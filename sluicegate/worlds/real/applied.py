@@ -43,13 +43,13 @@ def felt(drawn: Drawn | None, outcome: Outcome, cuts_ns: Sequence[int]) -> list[
                     told.arrived(flow, time_ns)
         end = int(np.searchsorted(calls[:, 0], cut_ns))
         for row in calls[start:end].tolist():
-            _tell(told, *row)
+            _pass_on(told, *row)
         start = end
         found.append(told.take(cut_ns, cut_ns == cuts_ns[-1]))
     return found
 
 
-def _tell(told: Applications, time_ns: int, call: int, what: int, *values: int) -> None:
+def _pass_on(told: Applications, time_ns: int, call: int, what: int, *values: int) -> None:
     """What happened to a call."""
     if what == FRAME:
         told.make_frame(call, time_ns)

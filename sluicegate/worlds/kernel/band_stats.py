@@ -18,7 +18,7 @@ _MOST_BULK_FIRST = len(_BULK_FIRST)
 
 
 @dataclass(frozen=True)
-class Told:
+class BandStats:
     """What is told of a band at each look, shape (L,); None where it is not.
 
     Attributes:
@@ -30,12 +30,12 @@ class Told:
     waiting: NDArray[np.int64] | None = None
 
 
-def told_of(
+def band_stats(
     samples: Sequence[Sequence[Mapping[str, Any]]],
     discipline: Mapping[str, Any],
     bands: int,
     looks: int,
-) -> list[Told]:
+) -> list[BandStats]:
     """What is told of each band; nothing of those of a qdisc that does not tell them apart.
 
     Args:
@@ -52,7 +52,9 @@ def told_of(
         tins = [_tins(sample) for sample in samples[:looks]]
         if wrong := {len(each) for each in tins} - {bands}:
             raise SluiceError(f"tc told of {wrong.pop()} tins of cake, where there must be {bands}")
-        return [Told(_dropped([each[order[place]] for each in tins])) for place in range(bands)]
+        return [
+            BandStats(_dropped([each[order[place]] for each in tins])) for place in range(bands)
+        ]
     parents = [f"{HANDLE}{band + 1:x}" for band in range(bands)]
     children = [
         {each.get("parent"): each for each in sample if each.get("parent") in parents}
@@ -61,7 +63,7 @@ def told_of(
     if not children or any(len(each) != bands for each in children):
         return []
     return [
-        Told(
+        BandStats(
             _dropped([each[parent] for each in children]),
             np.array([each[parent]["qlen"] for each in children], dtype=np.int64),
         )
