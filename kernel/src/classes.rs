@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use sluice_aqm::{Class, Configured, Functions};
 
-use crate::{KernelError, compile::functions};
+use crate::KernelError;
 
 /// Classes that a config has room for: `CLASS_MAP_MOST` of `class_map.h`.
 pub(crate) const MOST: usize = 16;
@@ -13,6 +13,16 @@ const WORD: usize = size_of::<u64>();
 
 /// Whether a kind is in a list.
 type Has = fn(Functions) -> bool;
+
+/// Returns the name of the AQM whose functions this one has: a preset has those of its base.
+pub(crate) fn functions(class: &Class) -> &str {
+    class.base.as_deref().unwrap_or(&class.name)
+}
+
+/// Returns the classes of AQMs.
+pub(crate) fn classes_of(aqms: &[Configured]) -> Vec<&'static Class> {
+    aqms.iter().map(Configured::class).collect()
+}
 
 /// Returns the AQMs of different functions, sorted by name; a preset has the functions of its base.
 pub(crate) fn kinds<'a>(aqms: &[&'a Class]) -> Vec<&'a Class> {

@@ -7,7 +7,7 @@ use tempfile::tempdir;
 
 use crate::{
     KernelError,
-    classes::{check_texts, kinds, kinds_header},
+    classes::{check_texts, functions, kinds, kinds_header},
     made_of::MadeOf,
     shared,
 };
@@ -102,11 +102,6 @@ pub struct Object {
     pub name: String,
     /// The program that it must be.
     pub program: Program,
-}
-
-/// Returns the name of the AQM whose functions this one has: a preset has those of its base.
-pub(crate) fn functions(class: &Class) -> &str {
-    class.base.as_deref().unwrap_or(&class.name)
 }
 
 /// Returns the name of a qdisc's scheduler: a coupled discipline is its own.

@@ -7,11 +7,10 @@ use sluice_aqm::{Configured, Running};
 
 use crate::{
     Counts, Fixed, KernelError, Settings,
-    classes::configs,
+    classes::{classes_of, configs},
     compile::Program,
     counts::Instance,
     made_of::MadeOf,
-    qdisc::classes_of,
     refusal::{lost, verified_instructions},
     shared::{Checks, Layout, layout, read},
 };

@@ -7,8 +7,8 @@ use sluice_aqm::Class;
 
 use crate::{
     KernelError,
-    classes::{check_texts, kinds},
-    compile::{Object, Program, files, functions, scheduler_of},
+    classes::{check_texts, functions, kinds},
+    compile::{Object, Program, files, scheduler_of},
     refusal::open,
 };
 

@@ -13,10 +13,11 @@ use std::{
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object as Loaded, OpenObject};
 use memchr::memmem;
-use sluice_aqm::{Class, Configured};
+use sluice_aqm::Configured;
 
 use crate::{
     Counts, Fixed, Happened, Installed, KernelError, Settings,
+    classes::classes_of,
     compile::Object,
     counts::Instance,
     installed::TIMES,
@@ -356,11 +357,6 @@ impl QdiscKind {
             .and_then(|()| fs::remove_dir(&self.folder));
         removed.map_err(|error| KernelError::Missing(format!("{}: {error}", self.name())))
     }
-}
-
-/// Returns the classes of AQMs.
-pub(crate) fn classes_of(aqms: &[Configured]) -> Vec<&'static Class> {
-    aqms.iter().map(Configured::class).collect()
 }
 
 /// Returns the value of a map that has only one.
