@@ -550,7 +550,7 @@ def in_a_row_here():
 
 
 def left_in_run(outcome, seen):
-    """Packets that left in the run, of a second: further ones may leave after the qdisc is asked."""
+    """Packets that left in the run, of a second; others may leave after the qdisc is asked."""
     return int((seen.left["time_ns"] < outcome.start_ns + 1_000_000_000).sum())
 
 
