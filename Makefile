@@ -46,7 +46,7 @@ build: .venv/built
 # without MAKEFLAGS: cargo would look for make's job server and not find it. With --uv: maturin first
 # looks for its installer, and pip may be replaced by its locked version at that moment; uv is not
 .venv/compiled: .venv/builders $(SOURCES) | tools
-	@echo "build: the engine (Rust and C, optimised: about a minute the first time)"
+	@echo "build: the engine (Rust and C, optimised: two to five minutes the first time)"
 	@env -u MAKEFLAGS $(BIN)/maturin develop --locked --skip-install --uv
 	@touch $@
 
@@ -67,7 +67,7 @@ target/features: always
 always:
 
 .venv/bin/sluiced: .venv/installed target/features $(SOURCES) | tools
-	@echo "build: the router sluiced (half a minute the first time)"
+	@echo "build: the router sluiced (a minute the first time)"
 	@env -u MAKEFLAGS cargo build --quiet --locked --package sluice-gate $(FEATURES)
 	@ln -sf ../../target/debug/sluiced $@ && touch $@
 
@@ -114,7 +114,7 @@ needs:
 test: tools needs
 	@$(MAKE) --no-print-directory build
 	@$(BIN)/python tests/needs.py kernel
-	@echo "test: Rust (compiling takes about a minute the first time)"
+	@echo "test: Rust (compiling takes two to three minutes the first time)"
 	@cargo build --locked $(MEMBERS) $(FEATURES) --tests --profile test
 	@cargo test --quiet --locked $(MEMBERS) $(FEATURES) --tests
 	@echo "test: Python, and every example of the documentation"
@@ -235,7 +235,7 @@ images: build
 
 # without the browser driver (45 MB) that axe-playwright-python requires: tests use only its axe-core
 lock: .venv/installed
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --group dev --generate-hashes \
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --group tools --generate-hashes \
 		--no-emit-package playwright --no-emit-package greenlet --no-emit-package pyee \
 		--no-emit-index-url --no-header --output-file requirements.lock pyproject.toml
 	@cargo update --workspace --quiet

@@ -187,6 +187,10 @@ def test_a_browser_gives_the_native_counts(tmp_path):
     with devtools.browser(tmp_path) as shown:
         shown.open(made.as_uri())
         shown.wait("about")
+        queue, *_, goodput = json.loads(shown.js("JSON.stringify(sides[0].levels)"))
+        values = _engine.aqm_class("red").configure({}).values
+        assert queue == [{"name": name, "at": values[name]} for name in ("min_th", "max_th")]
+        assert goodput == [{"name": "link", "at": 10}]
         for name, table in CASES.items():
             given = json.dumps(case(table)["toml"])
             record = shown.js(f"engine.begin({given}, 0), engine.record()")

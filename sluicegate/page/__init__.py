@@ -94,8 +94,9 @@ def module() -> bytes:
         return MODULE.read_bytes()
     except FileNotFoundError:
         raise SluiceError(
-            "this installation has no engine for pages: in the sources, `make page` makes it and "
-            "says what it needs"
+            "this installation has no engine for pages: in the sources, `make page` makes it. It "
+            "needs clang and Rust's target wasm32-unknown-unknown (Debian, Ubuntu: apt install "
+            "clang; rustup target add wasm32-unknown-unknown)"
         ) from None
 
 

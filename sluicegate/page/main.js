@@ -56,6 +56,13 @@ class Side {
     return this.ask("begin", { module, toml: text, discipline: this.place });
   }
 
+  // Returns the number that a parameter of its discipline has; NaN if there is no such parameter.
+  parameter(name) {
+    const { aqm, params } = scenario.disciplines[this.place];
+    const field = engine.offered.schema.$defs[`params of ${aqm}`]?.properties?.[name];
+    return field ? Number(params?.[name] ?? field.default) : NaN;
+  }
+
   follow() {
     if (this.waiting.length || this.reached >= Math.min(target, about.end)) return;
     this.ask("advance", { from: this.reached, until: target, step: view.window / ROWS });
@@ -99,6 +106,9 @@ async function restart() {
   const answers = await Promise.all(sides.map((side) => side.begin(text)));
   if (now !== run || answers.some((answer) => answer.error)) return;
   about = answers[0].about;
+  for (const side of sides) {
+    side.levels = shownStrips().map((strip) => levels(strip, about, scenario, (name) => side.parameter(name)));
+  }
   answers.forEach((answer, place) => {
     for (const name of document.querySelectorAll(`.name-${SIDES[place]}`)) name.textContent = answer.about.discipline;
   });
@@ -172,12 +182,14 @@ function showNumbers() {
   }
 }
 
+const shownStrips = () => STRIPS.filter((strip) => !strip.world || strip.world === about.world);
+
 function makeStrips() {
-  strips = STRIPS.filter((strip) => !strip.world || strip.world === about.world);
+  strips = shownStrips();
   sides.forEach((side) => { side.strips = []; });
   const parts = strips.map((strip) => {
     const title = chosen(strip.title, about), unit = chosen(strip.unit, about);
-    const legend = strip.lines.filter((line) => line.name).map((line) => line.name).join("; ");
+    const legend = strip.lines.filter((line) => line.name).map((line) => chosen(line.name, about)).join("; ");
     const canvases = sides.map((side) => {
       const canvas = element("canvas", { role: "img", "aria-label": `${title} of the ${SIDES[side.place]} discipline in time; the table of numbers says the same` });
       side.strips.push(new Strip(canvas));

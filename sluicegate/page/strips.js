@@ -27,18 +27,21 @@ const bits = 8;
 
 // Each strip: its title, unit, and lines, which are functions of a row and of the one before. A line
 // may be `bars`, one for each row, or have a `band` between two others. `rate` strips are shown over
-// a longer time than a row's, so that single packets do not make them jump.
+// a longer time than a row's, so that single packets do not make them jump. `parameters` of the
+// discipline are shown as levels.
 const STRIPS = [
   {
     title: "Queue",
     unit: "packets",
-    lines: [{ name: "queue", of: value("queue_packets") }, { name: "the AQM's average", of: value("average_packets"), dashed: true }],
+    lines: [{ name: "queue", of: value("queue_packets") }, { name: "dashed: the AQM's average", of: value("average_packets"), dashed: true }],
+    parameters: ["min_th", "max_th", "q_ref"],
   },
   {
     title: "Sojourn",
     unit: { s: "ms", slots: "slots" },
     scale: { s: 1e3, slots: 1 },
     lines: [{ name: "mean of the packets sent", of: (now, before, column) => difference("sojourn")(now, before, column) / difference("sent")(now, before, column) }],
+    parameters: ["target"],
   },
   {
     title: "Drops and marks",
@@ -58,9 +61,19 @@ const STRIPS = [
     title: { network: "Goodput", slotted: "Throughput" },
     unit: { s: "Mb/s", slots: "packets per slot" },
     rate: true,
-    lines: [{ name: "over 1/50 of the strip" }],
+    lines: [{ name: { network: "over 1/50 of the strip; above the link's rate where a retransmission comes, and what waited for it is delivered with it", slotted: "over 1/50 of the strip" } }],
   },
 ];
+
+// Returns the levels of a strip: what they are called, and where they are.
+function levels(strip, about, scenario, parameter) {
+  const rate = scenario.topology?.rate_bps;
+  if (strip.rate) return Number.isFinite(rate) ? [{ name: "link", at: rate / 1e6 }] : [];
+  // a parameter of time is in seconds
+  if (strip.scale && about.unit !== "s") return [];
+  const scale = strip.scale ? strip.scale.s : 1;
+  return (strip.parameters ?? []).map((name) => ({ name, at: scale * parameter(name) })).filter(({ at }) => at > 0);
+}
 
 // Returns what a strip says for this run, whose values may depend on its unit or world.
 const chosen = (given, about) => (isTable(given) ? (given[about.unit] ?? given[about.world]) : given);
@@ -119,13 +132,15 @@ class Strip {
     return { width, height };
   }
 
-  draw(lines, most, [since, until], unit, colours) {
+  draw(lines, levels, most, [since, until], unit, colours) {
     const { width, height } = this.fit();
     const context = this.context;
     context.clearRect(0, 0, width, height);
     const x = (time) => LEFT + ((time - since) / (until - since)) * (width - LEFT - 4);
     const y = (each) => height - BOTTOM - (Math.min(each, most) / most) * (height - TOP - BOTTOM);
     this.frame(x, y, most, [since, until], unit, colours);
+    const seen = levels.filter(({ at }) => at <= most);
+    for (const { at } of seen) this.level(x(since), x(until), y(at), colours);
     for (const { line, drawn, band } of lines) {
       context.strokeStyle = line.pale ? colours.pale : colours.line;
       context.fillStyle = colours.band;
@@ -137,6 +152,14 @@ class Strip {
       else this.line(drawn, x, y);
     }
     context.setLineDash([]);
+    // above the lines, with a border of the page's colour
+    context.fillStyle = colours.faint;
+    context.strokeStyle = colours.paper;
+    context.lineWidth = 4;
+    for (const { name, at } of seen) {
+      context.strokeText(name, x(since) + 4, y(at) - 3);
+      context.fillText(name, x(since) + 4, y(at) - 3);
+    }
   }
 
   frame(x, y, most, [since, until], unit, colours) {
@@ -158,6 +181,16 @@ class Strip {
     context.fillText(`${short(until)} ${unit}`, x(until), y(0) + 15);
     context.textAlign = "left";
     context.fillText(short(Math.max(since, 0)), x(Math.max(since, 0)), y(0) + 15);
+  }
+
+  level(left, right, height, colours) {
+    const context = this.context;
+    context.strokeStyle = colours.faint;
+    context.setLineDash([1, 3]);
+    context.beginPath();
+    context.moveTo(left, height);
+    context.lineTo(right, height);
+    context.stroke();
   }
 
   line({ times, values }, x, y) {
@@ -211,11 +244,11 @@ function short(number) {
 function colours(side) {
   const style = getComputedStyle(document.documentElement);
   const of = (name) => style.getPropertyValue(`--${name}`).trim();
-  return { line: of(side), band: of(`${side}-band`), pale: of("mark"), ink: of("ink"), faint: of("faint"), grid: of("line") };
+  return { line: of(side), band: of(`${side}-band`), pale: of("mark"), ink: of("ink"), faint: of("faint"), grid: of("line"), paper: of("paper") };
 }
 
-// Draws all strips of both sides, each pair with the same scale. `sides` have `rows`, `canvases` and
-// `colours`; `until` is the time of the right edge.
+// Draws all strips of both sides, each pair with the same scale. `sides` have `rows`, `canvases`,
+// `colours`, and for each strip `levels`; `until` is the time of the right edge.
 function drawStrips(sides, strips, about, until, window) {
   const span = [until - window, until];
   strips.forEach((strip, place) => {
@@ -225,6 +258,6 @@ function drawStrips(sides, strips, about, until, window) {
     }));
     const greatest = drawn.flat().flatMap(({ drawn: { values }, band }) => [values, ...(band ?? []).map((each) => each.values)]);
     const most = rounded(greatest.flat().reduce((most, each) => (each > most ? each : most), 0));
-    sides.forEach((side, number) => side.strips[place].draw(drawn[number], most, span, about.unit, side.colours));
+    sides.forEach((side, number) => side.strips[place].draw(drawn[number], side.levels[place], most, span, about.unit, side.colours));
   });
 }

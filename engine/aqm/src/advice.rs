@@ -14,6 +14,17 @@ const FUNCTIONS: [&str; 9] = [
     "probability",
 ];
 
+// what makes the functions of the table, whose names end in `_any`
+const MADE: [(&str, &str); 7] = [
+    ("depart_any", "AQM_DEPART"),
+    ("tick_any", "AQM_TICK"),
+    ("tick_interval_any", "AQM_TICK"),
+    ("drop_probability_any", "AQM_DROP_FUNCTION"),
+    ("average_any", "AQM_AVERAGE"),
+    ("probability_any", "AQM_PROBABILITY"),
+    ("occupancy_any", "AQM_OCCUPANCY"),
+];
+
 /// Returns a sentence for the commonest mistakes; `said` is the compiler's output.
 pub(crate) fn advice(name: &str, text: &str, said: &str) -> Option<String> {
     if said.contains("SSE") || said.contains("floating-point") {
@@ -38,16 +49,34 @@ pub(crate) fn advice(name: &str, text: &str, said: &str) -> Option<String> {
             "The header of an AQM of this name ends with AQM_CLASS({name}, ...)."
         ));
     }
+    let made = MADE.map(|(function, _)| format!("{name}_{function}"));
+    if let Some(function) = names_one(said, "undeclared", &made) {
+        let (_, macro_name) = MADE[made.iter().position(|each| each == function)?];
+        return Some(format!(
+            "{name}.h names {function} in AQM_CLASS: {macro_name}({name}) before it makes this function."
+        ));
+    }
     let functions = FUNCTIONS.map(|function| format!("{name}_{function}"));
     // what gcc and clang say
-    let missing = ["implicit declaration", "undeclared function"]
+    let unknown = [
+        "implicit declaration",
+        "undeclared function",
+        "undeclared library function",
+    ];
+    let missing = unknown
         .into_iter()
-        .find_map(|words| names_one(said, words, functions.each_ref()));
+        .find_map(|words| names_one(said, words, &functions));
     if let Some(function) = missing {
         return Some(format!(
             "{name}.h must define {function} before AQM_CLASS: the names of all functions of an AQM \
              begin with the name of the file."
         ));
+    }
+    if unknown.into_iter().any(|words| said.contains(words)) {
+        return Some(
+            "An AQM calls no library: it has the functions of fixed.h, and its own, and prints nothing."
+                .into(),
+        );
     }
     said.contains("qualifier").then(|| {
         format!(

@@ -250,9 +250,11 @@ impl Class {
         let Some(rule) = self.rules.get(rule as usize - 1) else {
             return ParamError(format!("{}: parameters refused by rule {rule}", self.name));
         };
-        let show = |name: &str| {
+        let mut meant = String::new();
+        let mut show = |name: &str| {
             let index = self.params.iter().position(|param| param.name == name)?;
             let param = &self.params[index];
+            meant = param.scale.meant(values[index]);
             let shown = match param.show(values[index]) {
                 Value::Word(word) => word,
                 value => value.to_string(),
@@ -268,7 +270,7 @@ impl Class {
             message += &format!(" {right}");
         }
         if !unit.is_empty() {
-            message += &format!(" ({unit})");
+            message += &format!(" ({unit}{meant})");
         }
         ParamError(message)
     }

@@ -57,6 +57,15 @@ impl Scale {
         })
     }
 
+    /// Says how milliseconds are written, if a number of seconds looks as if it meant them.
+    pub(crate) fn meant(&self, number: f64) -> String {
+        if *self == Self::Seconds && number >= 1.0 {
+            format!("; {number} ms is {} or {number}ms", number / 1e3)
+        } else {
+            String::new()
+        }
+    }
+
     /// Returns the unit to print after a value; empty if there is none.
     pub fn unit(&self) -> &'static str {
         match self {
@@ -198,8 +207,9 @@ impl Param {
             } else {
                 format!(" {unit}")
             };
+            let meant = self.scale.meant(number);
             return Err(format!(
-                "lie between {} and {}{behind}",
+                "lie between {} and {}{behind}{meant}",
                 self.least, self.greatest
             ));
         }

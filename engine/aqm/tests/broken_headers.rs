@@ -293,6 +293,37 @@ fn a_function_that_the_class_does_not_name_is_told() {
 }
 
 #[test]
+fn a_function_of_the_class_that_no_macro_makes_is_told() {
+    if !has_compiler() {
+        return;
+    }
+    for (function, entry) in [
+        ("depart", "depart_any"),
+        ("occupancy", "occupancy_any"),
+        ("tick", "tick_any"),
+    ] {
+        let made = format!("AQM_{}(step)", function.to_uppercase());
+        let header = STEP.replacen(&format!("{made}\n"), "", 1);
+        assert_ne!(header, STEP, "{function}");
+        let said = said_of(&header, "class", "").unwrap();
+        let words = format!(
+            "step.h names step_{entry} in AQM_CLASS: {made} before it makes this function."
+        );
+        assert!(said.ends_with(&words), "{said}");
+    }
+}
+
+#[test]
+fn a_function_of_a_library_is_told() {
+    if !has_compiler() {
+        return;
+    }
+    let said = said("arrive", "printf(\"here\");").unwrap();
+    let words = "An AQM calls no library: it has the functions of fixed.h, and its own, and prints nothing.";
+    assert!(said.ends_with(words), "{said}");
+}
+
+#[test]
 fn a_header_of_another_name_says_how_it_ends() {
     if !has_compiler() {
         return;

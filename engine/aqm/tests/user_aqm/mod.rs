@@ -133,7 +133,7 @@ fn a_users_rules_and_ranges_hold() {
         (
             "target",
             11.0,
-            "sojourn_limit.target = 11 must lie between 0 and 10 s",
+            "sojourn_limit.target = 11 must lie between 0 and 10 s; 11 ms is 0.011 or 11ms",
         ),
     ] {
         let parameters = given(&[(name, number(value))]);
