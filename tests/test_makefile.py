@@ -2,8 +2,10 @@
 
 import os
 import pty
+import re
 import shutil
 import subprocess
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
@@ -63,3 +65,11 @@ def test_who_looks_at_a_long_build_sees_its_progress(make, tmp_path):
         os.close(ours)
         os.close(theirs)
     assert "--quiet" not in asked
+
+
+def test_nothing_is_installed_but_what_the_lock_names():
+    lock = (ROOT / "requirements.lock").read_text()
+    locked = set(re.findall(r"^([\w.-]+)==", lock, re.MULTILINE))
+    found = {each.name.lower().replace("_", "-").replace(".", "-") for each in distributions()}
+    # until Python 3.11 a new virtual environment has setuptools
+    assert found - locked - {"setuptools"} == {"sluicegate"}
