@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import typer
 from rich.markup import escape
 
-from sluicegate.cli import options
+from sluicegate.cli import figure_options, options
 from sluicegate.cli.screen import console, write_json
 from sluicegate.errors import UsageError
 from sluicegate.files import write_whole
@@ -113,15 +113,15 @@ def results(
         ),
     ] = None,
     measures: options.Measures = None,
-    figure: options.FigureFile = None,
-    y: options.Upwards = None,
-    x: options.Rightwards = None,
-    colour: options.Colour = None,
-    width: options.Width = 3.5,
-    xlabel: options.XLabel = None,
-    ylabel: options.YLabel = None,
-    xscale: options.XScale = None,
-    yscale: options.YScale = None,
+    figure: figure_options.FigureFile = None,
+    y: figure_options.Upwards = None,
+    x: figure_options.Rightwards = None,
+    colour: figure_options.Colour = None,
+    width: figure_options.Width = 3.5,
+    xlabel: figure_options.XLabel = None,
+    ylabel: figure_options.YLabel = None,
+    xscale: figure_options.XScale = None,
+    yscale: figure_options.YScale = None,
     csv: Annotated[
         Path | None,
         typer.Option(

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from sluicegate.cli import options, syntax
+from sluicegate.cli import figure_options, options, syntax
 from sluicegate.cli.progress import progress
 from sluicegate.cli.results import Picture, show
 from sluicegate.cli.screen import console
@@ -90,16 +90,16 @@ def sweep(
         ),
     ] = None,
     measures: options.Measures = None,
-    figure: options.FigureFile = None,
-    y: options.Upwards = None,
-    x: options.Rightwards = None,
-    colour: options.Colour = None,
+    figure: figure_options.FigureFile = None,
+    y: figure_options.Upwards = None,
+    x: figure_options.Rightwards = None,
+    colour: figure_options.Colour = None,
     where: options.Where = None,
-    width: options.Width = 3.5,
-    xlabel: options.XLabel = None,
-    ylabel: options.YLabel = None,
-    xscale: options.XScale = None,
-    yscale: options.YScale = None,
+    width: figure_options.Width = 3.5,
+    xlabel: figure_options.XLabel = None,
+    ylabel: figure_options.YLabel = None,
+    xscale: figure_options.XScale = None,
+    yscale: figure_options.YScale = None,
     report: Annotated[
         bool, typer.Option("--report/--no-report", help="Whether to write the page report.html.")
     ] = True,
