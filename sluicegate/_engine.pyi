@@ -383,6 +383,8 @@ class ClassCounts:
     jitter_sum: float
     jitter_count: int
     round_trip: Times
+    smoothed_sum: int
+    smoothed_count: int
     completions: list[Completions]
     pages: Times
     frames: Times

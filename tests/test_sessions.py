@@ -128,13 +128,15 @@ def test_round_trips_are_those_that_tcp_measures(packets, rtt_s):
     # 50 ms of propagation, and 4 ms for each packet: the ACK of the first one of two waits
     tcp = network.Tcp(like="linux", receiver_window=packets, ack_every=packets)
     topology = network.Dumbbell(rate_bps=1e6, client_delays_s=[0.02])
-    flows = [network.TcpFlows(count=1, tcp=tcp)]
+    flows = [network.TcpFlows(count=1, label="load", tcp=tcp)]
     scenario = dumbbell().replace(topology=topology, flows=flows)
     session = sg.session(scenario)
     assert len(session.observe().flows[0].srtts_s) == 0
     session.advance(to_s=END_S)
     # the clock has ticks of 1 ms
     assert session.observe().flows[0].srtts_s == pytest.approx([rtt_s], abs=1e-3)
+    record = network.simulate(scenario.replace(duration_s=20.0))
+    assert record["load.smoothed_round_trip"].value == pytest.approx(rtt_s, abs=1e-3)
 
 
 def test_what_is_seen_of_lanes():

@@ -482,6 +482,18 @@ impl Endpoints {
         sum / count
     }
 
+    /// Tells the class and the smoothed round trip of each TCP flow that has begun and not finished,
+    /// if it has one.
+    pub fn smoothed_round_trips(&self, now_ns: u64, mut tell: impl FnMut(usize, u64)) {
+        for (flow, class) in self.classes.tcp().iter().enumerate() {
+            let TcpSender { endpoint, kind, .. } = &self.senders[flow];
+            let smoothed_ns = endpoint.srtt_ns(&self.kinds[*kind as usize].config);
+            if self.starts_ns[flow] < now_ns && !endpoint.is_done() && smoothed_ns > 0 {
+                tell(usize::from(*class), smoothed_ns);
+            }
+        }
+    }
+
     /// Returns what can be seen of each group of flows at `now_ns`.
     pub fn observe(&self, groups: &[Group], now_ns: u64) -> Vec<GroupState> {
         let mut states: Vec<GroupState> = groups.iter().map(GroupState::new).collect();

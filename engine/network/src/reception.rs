@@ -37,6 +37,10 @@ pub struct Reception {
     /// Round trips of TCP: times from the sending of a data packet until the ACK of it is at its
     /// sender, ns. Of each flow one packet at a time is timed, and none that a duplicate ACK follows.
     pub round_trip: Histogram,
+    /// Sum of the smoothed round trips that TCP holds, ns, each flow looked at once a second.
+    pub smoothed_sum_ns: u64,
+    /// How many were looked at.
+    pub smoothed_count: u64,
 }
 
 /// What is known of a flow from the last packet that arrived.
@@ -128,6 +132,13 @@ impl Receptions {
                 last.timed = None;
             }
         }
+    }
+
+    /// Counts what TCP holds for the round trip of a flow.
+    pub fn look_at(&mut self, class: usize, smoothed_ns: u64) {
+        let counts = &mut self.counts[class];
+        counts.smoothed_sum_ns += smoothed_ns;
+        counts.smoothed_count += 1;
     }
 
     /// Returns the counts of each class since the last call.

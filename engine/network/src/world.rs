@@ -26,6 +26,9 @@ use crate::{
     trace::Trace,
 };
 
+/// How often the smoothed round trips of TCP are looked at, as by `iperf3`.
+const LOOK_NS: u64 = 1_000_000_000;
+
 /// `BY_CLASS`: whether flows are counted by class. Those who do not ask for it pay nothing.
 pub struct World<T, const BY_CLASS: bool> {
     plan: Arc<Plan>,
@@ -35,6 +38,8 @@ pub struct World<T, const BY_CLASS: bool> {
     /// Due time of the agenda's first task.
     task_due: Ticks,
     reported_ns: u64,
+    /// When the smoothed round trips of TCP are looked at next.
+    next_look_ns: u64,
     receptions: Receptions,
     /// Counts of each class since the start of the run, at the end of the last period, and the
     /// bytes acknowledged.
@@ -86,6 +91,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
             task_due: agenda.due(),
             agenda,
             reported_ns: 0,
+            next_look_ns: LOOK_NS,
             finished: Vec::new(),
             series: FlowSeries::default(),
         })
@@ -397,6 +403,12 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         self.series.acknowledged.push(self.ends.acknowledged);
         if self.plan.windows {
             self.series.window.push(self.ends.mean_window(now.ns));
+        }
+        if BY_CLASS && now.ns >= self.next_look_ns {
+            self.next_look_ns = now.ns + LOOK_NS;
+            self.ends.smoothed_round_trips(now.ns, |class, ns| {
+                self.receptions.look_at(class, ns);
+            });
         }
     }
 

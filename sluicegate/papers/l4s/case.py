@@ -231,6 +231,11 @@ def round_trip(label: str, rtt_s: float, which: str = "mean") -> Of:
     return of
 
 
+def smoothed_round_trip(label: str) -> Of:
+    """Mean of the round-trip time that TCP itself holds, ms, for what was read of a socket."""
+    return lambda record: _ms(record, f"{label}.smoothed_round_trip")
+
+
 def waiting(label: str, which: str) -> Of:
     """Time that packets of a class wait, ms; `which` is `mean`, or a quantile such as `p99`."""
     return lambda record: _time(record, label, "sojourn", which)

@@ -21,6 +21,7 @@ from sluicegate.papers.l4s.case import (
     round_trip,
     rows,
     scenario,
+    smoothed_round_trip,
     tcp,
     text,
     waiting,
@@ -72,7 +73,7 @@ def _iccrg_run(run: Sequence[Mapping[str, str]]) -> Case:
         names.append(f"{name} {1e3 * rtt_s:g} ms")
         figures += [
             figure(row, f"{of}goodput, Mbit/s", "goodput_mbit", goodput(label)),
-            figure(row, f"{of}round trip, ms", "sender_rtt_mean_ms", round_trip(label, rtt_s)),
+            figure(row, f"{of}round trip, ms", "sender_rtt_mean_ms", smoothed_round_trip(label)),
             *(
                 figure(row, f"{of}wait, {which}, ms", f"qdelay_{which}_ms", waiting(label, which))
                 for which in ("mean", "p50", "p95", "p99")

@@ -16,9 +16,9 @@ from sluicegate.papers.l4s.case import (
     figure,
     goodput,
     number,
-    round_trip,
     rows,
     scenario,
+    smoothed_round_trip,
     tcp,
     text,
 )
@@ -84,7 +84,7 @@ def _case(
     counts: tuple[int, int],
     classic: dict[str, Any],
 ) -> Case:
-    rtt_s, buffer = number(row, "base_rtt_ms") / 1e3, number(row, "buffer_bdp")
+    buffer = number(row, "buffer_bdp")
     control, own = classic["tcp"]["congestion_control"], row.get("setting", "")
     aqm = text(row, "aqm")
     # not stated for many flows: off, as by default
@@ -107,7 +107,7 @@ def _case(
                 row,
                 f"{name}, round trip, ms",
                 f"srtt_{column}_mean_ms",
-                round_trip(label, rtt_s),
+                smoothed_round_trip(label),
                 f"srtt_{column}_sd",
             ),
         )

@@ -48,9 +48,13 @@ _SPREAD = (
 _CHOICES = (
     "Prague is module version 0.7, with independence of the round trip below 25 ms. That of "
     "2020-04 and of 2020-08 (the re-run, overload, S1 and S6 of l4s-tests) had none, and has none "
-    "here: prague_2020. The fallback where the queue seems to be a classic one is on in the re-run "
-    "and in one set of L4S-PAM2025: that of module version 0.6, and for L4S-PAM2025 that of its "
-    "kernel, 5.15, which takes every queue for a classic one: prague_2024.",
+    "here: prague_2020. That of L4S-PAM2025 is prague_2024: small windows follow from a rate, and "
+    "the window's fraction is paced. The fallback where the queue seems to be a classic one is on "
+    "in the re-run and in one set of L4S-PAM2025: that of module version 0.6, and for L4S-PAM2025 "
+    "that of its kernel, 5.15, which takes every queue for a classic one.",
+    "Round trips of L4S-PAM2025 and IETF 109 are means of what TCP itself held for them, read by "
+    "iperf3 once a second, and so are ours. Those of the re-run have quantiles of such readings, "
+    "ours are those of packets.",
     "Bursty links are imitated as their authors do elsewhere (S2): slots 0.8 to 5 ms apart, of at "
     "most 16 packets, before the queue. What their radio did is not stated. Skype is 30 frames a "
     "second of packets of 1200 bytes at the stated rate; their frames are not stated, either. "
@@ -58,8 +62,9 @@ _CHOICES = (
     "Left out, too: qdiscs that mark at a threshold only packets with ECT(1), fq with a threshold, "
     "BBRv2, BBRv3 that answers marks, RED whose thresholds tc chose, cnq_codel_af, and the parts "
     "of the re-run in which links vary.",
-    "Rates are those of htb, which counts Ethernet headers: 1514 bytes for a packet of 1500. Where "
-    "it is not stated, segmentation offload is on (L4S-PAM2025). Flows that start together start "
+    "Rates are those of htb, which counts Ethernet headers: 1514 bytes for a packet of 1500. "
+    "L4S-PAM2025 switched segmentation offload off at its devices; Linux's TCP makes bursts all "
+    "the same, which are cut before the device, so here it is on. Flows that start together start "
     "within 0.1 s, so that trials differ.",
 )
 

@@ -30,6 +30,9 @@ pub struct ClassCounts {
     jitter_count: u64,
     /// Round trips of TCP, ns.
     round_trip: Py<Times>,
+    /// Those that TCP holds, of each flow once a second, ns.
+    smoothed_sum: u64,
+    smoothed_count: u64,
     /// By size.
     completions: Vec<Py<Completions>>,
     /// Of pages of the web, ns.
@@ -78,6 +81,8 @@ impl ClassCounts {
             jitter_sum: reception.jitter_sum_ns,
             jitter_count: reception.jitter_count,
             round_trip: Times::new(py, &reception.round_trip)?,
+            smoothed_sum: reception.smoothed_sum_ns,
+            smoothed_count: reception.smoothed_count,
             completions: completions.collect::<PyResult<_>>()?,
             pages: Times::new(py, &felt.pages)?,
             frames: Times::new(py, &felt.frames)?,

@@ -17,6 +17,7 @@ mod hystart_plus;
 mod path;
 mod prr;
 mod signals;
+mod small_windows;
 mod window;
 
 pub(crate) use growth::{Cause, Growth, MIN_SSTHRESH};

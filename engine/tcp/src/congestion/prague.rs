@@ -5,12 +5,15 @@
 //!
 //! It differs from DCTCP in this: the estimate starts at 0, and the first mark halves the window;
 //! packets that are not marked let the window grow, after a mark, too; and flows with round trips
-//! below 25 ms grow as if theirs were 25 ms. Not here: the mode for windows below four packets, in
-//! which Linux sends smaller packets. Nor two effects of the order of its statements: an ACK that also
+//! below 25 ms grow as if theirs were 25 ms. Small windows are in `small_windows`, which `prague_2024`
+//! has. Not here: two effects of the order of its statements: an ACK that also
 //! acknowledges packets without a mark undoes the halving by the first mark in slow start, and after a
 //! time-out the window grows back by a packet for each ACK, not for each packet.
 
+use std::marker::PhantomData;
+
 use super::classic_queue::ClassicQueue;
+use super::small_windows::SmallWindows;
 use super::{Control, Delivery, Event, Sample, Window};
 use crate::config::{Config, MS};
 use crate::sender::Phase;
@@ -36,18 +39,43 @@ const PACKET_OVER_PAYLOAD: f64 = 1500.0 / 1448.0;
 /// Packets that leave within this part of a second leave together.
 const BURSTS_PER_SECOND: f64 = 4096.0;
 
-/// Round trips below 25 ms count as 25 ms.
-pub(crate) type Prague = WithTarget<25>;
+/// What differs between versions.
+pub(crate) trait Version: Default {
+    /// Round trips that are shorter count as so long, ns.
+    const TARGET_NS: u64;
 
-/// Prague; round trips shorter than `TARGET_MS` count as so long, and the thresholds of its fallback
-/// lack so many bits.
+    /// How many bits the thresholds of its fallback lack.
+    const MISSING_BITS: i32 = 0;
+
+    /// The estimate with the first mark.
+    const FIRST_ALPHA: f64 = 0.0;
+
+    /// True if it paces by the window with its fraction, whatever is in flight.
+    const PACES_FRACTIONS: bool = false;
+
+    /// Least number of packets that leave together.
+    const LEAST_BURST: u32 = 1;
+
+    /// True if it controls small windows by their rate.
+    const SMALL_WINDOWS: bool = false;
+}
+
+/// Module version 0.7.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct WithTarget<const TARGET_MS: u64, const MISSING_BITS: i32 = 0>(
-    Box<State<TARGET_MS, MISSING_BITS>>,
-);
+pub(crate) struct Today;
+
+impl Version for Today {
+    const TARGET_NS: u64 = 25 * MS;
+}
+
+pub(crate) type Prague = Of<Today>;
+
+/// Prague of this version.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Of<V>(Box<State<V>>);
 
 #[derive(Clone, Debug, Default)]
-struct State<const TARGET_MS: u64, const MISSING_BITS: i32> {
+struct State<V> {
     /// Window with its fraction, packets; 0 before the first ACK.
     window: f64,
     /// Estimated share of the packets that are marked; `None` before the first mark.
@@ -67,17 +95,18 @@ struct State<const TARGET_MS: u64, const MISSING_BITS: i32> {
     reduced_ns: u64,
     /// Round-trip time, ns.
     srtt_ns: u64,
-    /// Packets in flight at the last ACK, and packets per second that the window makes with them.
+    /// Packets in flight at the last ACK, and packets per second.
     in_flight: u32,
     rate: f64,
+    /// The rate in place of a small window.
+    small: SmallWindows,
     /// Whether marks seem to come from a classic queue
     /// ([`Config::classic_fallback`](crate::Config)).
     classic: ClassicQueue,
+    version: PhantomData<V>,
 }
 
-impl<const TARGET_MS: u64, const MISSING_BITS: i32> Control
-    for WithTarget<TARGET_MS, MISSING_BITS>
-{
+impl<V: Version> Control for Of<V> {
     const ANSWERS_MARKS: bool = true;
     const PACES: bool = true;
 
@@ -107,7 +136,7 @@ impl<const TARGET_MS: u64, const MISSING_BITS: i32> Control
         window.cwnd += (target - window.cwnd).clamp(-1.0, 1.0);
         window.cwnd = window.cwnd.max(LEAST_WINDOW);
         if ack.srtt_ns > 0 {
-            state.rate = state.rate(window, ack.srtt_ns);
+            state.set_rate(window, ack.now_ns);
         }
     }
 
@@ -156,11 +185,17 @@ impl<const TARGET_MS: u64, const MISSING_BITS: i32> Control
         _outstanding: u32,
         srtt_ns: u64,
     ) -> Option<f64> {
-        (srtt_ns > 0).then(|| self.0.rate(window, srtt_ns) * PACKET_OVER_PAYLOAD)
+        let state = &*self.0;
+        let rate = if state.follows_rate(window) {
+            state.rate
+        } else {
+            state.rate(window, srtt_ns)
+        };
+        (srtt_ns > 0).then(|| rate * PACKET_OVER_PAYLOAD)
     }
 
     fn burst(&self) -> u32 {
-        ((self.0.rate / BURSTS_PER_SECOND) as u32).max(1)
+        ((self.0.rate / BURSTS_PER_SECOND) as u32).max(V::LEAST_BURST)
     }
 
     fn marked_share(&self) -> Option<f64> {
@@ -168,19 +203,45 @@ impl<const TARGET_MS: u64, const MISSING_BITS: i32> Control
     }
 }
 
-impl<const TARGET_MS: u64, const MISSING_BITS: i32> State<TARGET_MS, MISSING_BITS> {
-    const TARGET_NS: u64 = TARGET_MS * MS;
-
-    /// Returns packets per second: whole ones of the window, or those in flight if they are more
-    /// (`prague_update_pacing_rate`).
+impl<V: Version> State<V> {
+    /// Returns packets per second: whole ones of the window, or those in flight if they are more,
+    /// unless it paces by fractions (`prague_update_pacing_rate`).
     fn rate(&self, window: &Window, srtt_ns: u64) -> f64 {
         let windows = if window.cwnd < window.ssthresh / 2.0 {
             2.0
         } else {
             1.0
         };
-        let packets = self.window.floor().max(f64::from(self.in_flight));
-        windows * packets * 1e9 / srtt_ns as f64
+        windows * self.packets() * 1e9 / srtt_ns as f64
+    }
+
+    /// Returns how many packets are to leave in a round trip.
+    fn packets(&self) -> f64 {
+        if V::PACES_FRACTIONS {
+            self.window
+        } else {
+            self.window.floor().max(f64::from(self.in_flight))
+        }
+    }
+
+    /// True if the window follows from a rate.
+    fn follows_rate(&self, window: &Window) -> bool {
+        V::SMALL_WINDOWS && self.small.is_small() && self.is_old(window)
+    }
+
+    /// Sets the rate with which packets leave until the next ACK.
+    fn set_rate(&mut self, window: &Window, now_ns: u64) {
+        let follows = self.follows_rate(window);
+        self.rate = if follows {
+            let round_ns = self.srtt_ns.max(V::TARGET_NS);
+            self.small.pace(now_ns - self.estimated_ns >= round_ns / 2)
+        } else {
+            self.rate(window, self.srtt_ns)
+        };
+        if V::SMALL_WINDOWS && self.alpha.is_some() {
+            let rate = (!follows).then(|| self.packets() * 1e9 / self.srtt_ns as f64);
+            self.small.end_ack(window.cwnd, rate);
+        }
     }
 
     /// Marks begin the state CWR, which lasts a round and reduces the window at its begin, but not within
@@ -197,7 +258,7 @@ impl<const TARGET_MS: u64, const MISSING_BITS: i32> State<TARGET_MS, MISSING_BIT
         }
         match self.alpha {
             None => {
-                self.alpha = Some(0.0);
+                self.alpha = Some(V::FIRST_ALPHA);
                 self.reduce(window, DECREASE);
             }
             Some(alpha) if begins && !self.waits(window, ack.now_ns, self.reduced_ns) => {
@@ -214,8 +275,12 @@ impl<const TARGET_MS: u64, const MISSING_BITS: i32> State<TARGET_MS, MISSING_BIT
 
     fn reduce(&mut self, window: &mut Window, share: f64) {
         self.classic.reduce(window.ssthresh);
-        self.window = (self.window * share).max(LEAST_WINDOW);
-        window.ssthresh = self.window;
+        self.window = if self.follows_rate(window) {
+            self.small.reduce(share)
+        } else {
+            (self.window * share).max(LEAST_WINDOW)
+        };
+        window.ssthresh = self.window.max(LEAST_WINDOW);
     }
 
     fn grow(&mut self, window: &Window, unmarked: u32) {
@@ -225,7 +290,12 @@ impl<const TARGET_MS: u64, const MISSING_BITS: i32> State<TARGET_MS, MISSING_BIT
             unmarked -= grown - self.window;
             self.window = grown;
         }
-        self.window += unmarked * self.increase(window) / self.window;
+        if self.follows_rate(window) {
+            let rtt_ns = self.srtt_ns.max(V::TARGET_NS);
+            self.window = self.small.grow(unmarked, rtt_ns).max(self.window);
+        } else {
+            self.window += unmarked * self.increase(window) / self.window;
+        }
     }
 
     /// Returns the growth of the window in a round trip, packets: less where it is short, so that
@@ -234,19 +304,21 @@ impl<const TARGET_MS: u64, const MISSING_BITS: i32> State<TARGET_MS, MISSING_BIT
         if !self.is_independent(window) {
             return 1.0;
         }
-        let share = self.srtt_ns as f64 / Self::TARGET_NS as f64;
+        let share = self.srtt_ns as f64 / V::TARGET_NS as f64;
         share * share
     }
 
     fn is_independent(&self, window: &Window) -> bool {
-        window.cwnd >= window.ssthresh
-            && self.rounds >= ROUNDS_BEFORE
-            && self.srtt_ns < Self::TARGET_NS
+        self.is_old(window) && self.srtt_ns < V::TARGET_NS
+    }
+
+    fn is_old(&self, window: &Window) -> bool {
+        window.cwnd >= window.ssthresh && self.rounds >= ROUNDS_BEFORE
     }
 
     /// True if a virtual round trip since this time is not over.
     fn waits(&self, window: &Window, now_ns: u64, since_ns: u64) -> bool {
-        self.is_independent(window) && now_ns - since_ns < Self::TARGET_NS
+        self.is_independent(window) && now_ns - since_ns < V::TARGET_NS
     }
 
     /// Updates the estimate at the end of a round, which lasts a virtual round trip at least.
@@ -257,6 +329,9 @@ impl<const TARGET_MS: u64, const MISSING_BITS: i32> State<TARGET_MS, MISSING_BIT
             return;
         }
         self.round_end = ack.sent;
+        if V::SMALL_WINDOWS {
+            self.small.end_round(ack.srtt_ns);
+        }
         if window.cwnd >= window.ssthresh {
             self.rounds = self.rounds.saturating_add(1);
         }
@@ -265,7 +340,7 @@ impl<const TARGET_MS: u64, const MISSING_BITS: i32> State<TARGET_MS, MISSING_BIT
         {
             let share = f64::from(self.marked) / f64::from(self.delivered);
             *alpha += GAIN * (share.min(1.0) - *alpha);
-            self.classic.end_round(ack.min_rtt_ns, MISSING_BITS);
+            self.classic.end_round(ack.min_rtt_ns, V::MISSING_BITS);
             self.estimated_ns = ack.now_ns;
         }
         (self.delivered, self.marked) = (0, 0);

@@ -1,6 +1,25 @@
-//! Prague as measurements of 2024 had it (L4STeam/linux, 5.15): with its fallback on, it takes every
-//! queue for a classic one, because the thresholds lack four bits. All else is as in `prague`.
+//! Prague as measurements of 2024 had it, with the L4S team's build of Linux 5.15, whose file was not
+//! found. What is known of it (L4STeam/linux, issue 38): `cwnd_mode`, by which small windows follow
+//! from a rate, and a fallback that takes every queue for a classic one, because the thresholds lack
+//! four bits. From versions before and after it (net/ipv4/tcp_prague.c in L4STeam/linux at
+//! 02573a215581, minuscat/L4STeam_linux at 07158d269b33, minuscat/l4steam-6.1.y at 3bd10f98fbc2 and
+//! 6.6.y at 1c07adc65c1e): the estimate starts at 1, and the window's fraction is paced, whatever is in
+//! flight. From the first two, which are of its line: at least two packets leave together
+//! (`prague_tso_segs`). All else is as in `prague`.
 
-use super::prague::WithTarget;
+use super::prague::{Of, Version};
+use crate::config::MS;
 
-pub(crate) type Prague2024 = WithTarget<25, 4>;
+#[derive(Clone, Debug, Default)]
+pub(crate) struct In2024;
+
+impl Version for In2024 {
+    const TARGET_NS: u64 = 25 * MS;
+    const MISSING_BITS: i32 = 4;
+    const FIRST_ALPHA: f64 = 1.0;
+    const PACES_FRACTIONS: bool = true;
+    const LEAST_BURST: u32 = 2;
+    const SMALL_WINDOWS: bool = true;
+}
+
+pub(crate) type Prague2024 = Of<In2024>;

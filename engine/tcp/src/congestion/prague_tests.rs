@@ -1,10 +1,11 @@
 //! Tests of Prague.
 
-use super::{ROUNDS_BEFORE, State, WithTarget};
+use super::{Of, ROUNDS_BEFORE, State, Today, Version};
 use crate::config::{MS, SECOND};
 use crate::congestion::path::Path;
+use crate::congestion::prague_2024::In2024;
 use crate::congestion::window::Congestion;
-use crate::congestion::{AnyControl, CongestionControl, Sample, Window};
+use crate::congestion::{AnyControl, CongestionControl, Control, Sample, Window};
 use crate::sender::{GREEDY, Phase};
 
 fn path(rtt_ms: u64, mark_every: u32) -> Path {
@@ -21,8 +22,8 @@ fn path_of(control: CongestionControl, rtt_ms: u64, mark_every: u32) -> Path {
 
 fn window(congestion: &Congestion) -> f64 {
     match &congestion.control {
-        AnyControl::Prague(WithTarget(state)) => state.window,
-        AnyControl::Prague2020(WithTarget(state)) => state.window,
+        AnyControl::Prague(Of(state)) => state.window,
+        AnyControl::Prague2020(Of(state)) => state.window,
         _ => panic!("another control"),
     }
 }
@@ -98,7 +99,7 @@ fn the_first_mark_halves_the_window_and_ends_slow_start() {
 }
 
 /// A flow of 20 packets over 20 ms, whose round trips count as 25 ms, 30 ms after a reduction.
-fn independent() -> (State<25, 0>, Window) {
+fn independent<V: Version>() -> (State<V>, Window) {
     let state = State {
         window: 20.0,
         alpha: Some(0.5),
@@ -131,7 +132,7 @@ fn ack(now_ms: u64, next: u32, ce: u32) -> Sample {
 
 #[test]
 fn a_mark_soon_after_a_reduction_lets_its_round_go_by() {
-    let (mut state, mut window) = independent();
+    let (mut state, mut window) = independent::<Today>();
     for (now_ms, next, phase, left) in [
         // CWR of the last reduction goes on
         (1030, 100, Phase::Open, 20.0),
@@ -155,7 +156,7 @@ fn a_mark_soon_after_a_reduction_lets_its_round_go_by() {
 
 #[test]
 fn a_round_of_the_estimate_lasts_25_ms() {
-    let (mut state, window) = independent();
+    let (mut state, window) = independent::<Today>();
     for (now_ms, next, counted) in [(1020, 120, 1), (1024, 124, 2), (1025, 125, 0)] {
         state.estimate(&window, &ack(now_ms, next, 0));
         assert_eq!(state.delivered, counted, "{now_ms}");
@@ -171,11 +172,14 @@ fn a_round_of_the_estimate_lasts_25_ms() {
 
 #[test]
 fn whole_packets_are_paced() {
-    let (mut state, window) = independent();
+    let (mut state, window) = independent::<Today>();
     for (packets, in_flight, paced) in [(20.9, 3, 20.0), (2.3, 3, 3.0)] {
         (state.window, state.in_flight) = (packets, in_flight);
         assert_eq!(state.rate(&window, 20 * MS), paced * 50.0);
     }
+    let (mut state, window) = independent::<In2024>();
+    (state.window, state.in_flight) = (2.5, 3);
+    assert_eq!(state.rate(&window, 20 * MS), 2.5 * 50.0);
 }
 
 #[test]
@@ -184,4 +188,39 @@ fn it_asks_for_what_it_needs() {
     let config = Config::rfc(crate::Variant::Rack).with(CongestionControl::Prague);
     assert!(config.ecn && config.accurate_ecn && config.pacing);
     config.check().unwrap();
+}
+
+#[test]
+fn that_of_2024_starts_its_estimate_at_one_and_sends_pairs() {
+    let (mut today, mut window) = independent::<Today>();
+    let (mut in_2024, mut other) = independent::<In2024>();
+    (today.alpha, in_2024.alpha) = (None, None);
+    today.answer_marks(&mut window, &ack(1100, 121, 1));
+    in_2024.answer_marks(&mut other, &ack(1100, 121, 1));
+    assert_eq!((today.window, today.alpha), (10.0, Some(0.0)));
+    assert_eq!((in_2024.window, in_2024.alpha), (10.0, Some(1.0)));
+    // and lets two packets leave together, however slow it is
+    assert_eq!(Of(Box::new(today)).burst(), 1);
+    assert_eq!(Of(Box::new(in_2024)).burst(), 2);
+}
+
+/// Mean rate of a flow over 10 ms of which every second packet is marked, packets per second.
+fn rate_of_small_windows(control: CongestionControl) -> f64 {
+    let mut path = path_of(control, 10, 2);
+    path.run(40 * SECOND);
+    let before = path.entered;
+    path.run(100 * SECOND);
+    f64::from(path.entered - before) / 60.0
+}
+
+#[test]
+fn small_windows_of_2024_follow_from_a_rate() {
+    // Two packets in 10 ms are the least window. By the rate, half of the packets let it grow by a
+    // packet in 25 ms squared, and each 25 ms, or the round after, the marks of the other half take
+    // a quarter: it ends between 1/p - 1 = 1 and four packets in 25 ms.
+    let least = 2.0 / 10e-3;
+    let today = rate_of_small_windows(CongestionControl::Prague);
+    let in_2024 = rate_of_small_windows(CongestionControl::Prague2024);
+    assert!((today / least - 1.0).abs() < 0.05, "{today}");
+    assert!((1.0..4.0).contains(&(in_2024 * 25e-3)), "{in_2024}");
 }
