@@ -191,7 +191,7 @@ impl<V: Version> Control for Of<V> {
         } else {
             state.rate(window, srtt_ns)
         };
-        (srtt_ns > 0).then(|| rate * PACKET_OVER_PAYLOAD)
+        (srtt_ns > 0).then_some(rate * PACKET_OVER_PAYLOAD)
     }
 
     fn burst(&self) -> u32 {
