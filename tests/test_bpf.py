@@ -128,6 +128,17 @@ def test_no_external_function_is_called(built: str) -> None:
     assert [line for line in code if line.startswith("call")] == []
 
 
+@needs_clang
+def test_what_rust_and_bpf_share_is_compared() -> None:
+    """With the features of `make test`, so that nothing is compiled twice."""
+    features = ["--workspace", "--features", "sluice-gate/kernel"]
+    name = "shared::tests::a_program_that_differs_does_not_compile"
+    command = ["cargo", "test", "--locked", *features, "--lib", "--", "--ignored", name]
+    done = subprocess.run(command, cwd=AQM.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "test result: ok. 1 passed" in done.stdout
+
+
 @pytest.mark.parametrize("header", HEADERS)
 def test_every_loop_has_a_constant_bound(header: str) -> None:
     text = re.sub(r"/\*.*?\*/", "", (AQM / header).read_text(), flags=re.DOTALL)

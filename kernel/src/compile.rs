@@ -150,19 +150,8 @@ pub fn compile(program: Program, aqms: &[&Class]) -> Result<Object, KernelError>
         fs::write(folder.path().join(file), &*text).map_err(|error| missing(&error))?;
     }
     let name = source_name(program, aqms);
-    let (header, functions) = match program.has_classes() {
-        true => ("classes.bpf.h", "classes"),
-        false => (&*name, functions(aqms[0])),
-    };
-    let made_of = MadeOf::new(program, aqms);
-    let mut flags: Vec<String> = FLAGS.map(str::to_owned).to_vec();
-    flags.push(format!("-DHEADER=\"{header}\""));
-    flags.push(format!("-DAQM={functions}"));
-    flags.push(format!("-DMADE_OF=\"{}\"", made_of.name));
-    flags.push(format!("-DSHA256=\"{}\"", made_of.sha256));
-    flags.extend(features(program, aqms));
-    let (source, _) = program.source();
-    flags.extend(["-c", source, "-o", "program.o"].map(str::to_owned));
+    let mut flags = flags(program, aqms);
+    flags.extend(["-c", "-o", "program.o"].map(str::to_owned));
     run(folder.path(), &flags, &name)?;
     Ok(Object {
         bytes: fs::read(folder.path().join("program.o")).map_err(|error| missing(&error))?,
@@ -180,6 +169,24 @@ fn source_name(program: Program, aqms: &[&Class]) -> String {
         .into_iter()
         .map(|class| format!("{}.h", class.name));
     names.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the program's file, and the flags with which it is compiled.
+pub(crate) fn flags(program: Program, aqms: &[&Class]) -> Vec<String> {
+    let name = source_name(program, aqms);
+    let (header, functions) = match program.has_classes() {
+        true => ("classes.bpf.h", "classes"),
+        false => (&*name, functions(aqms[0])),
+    };
+    let made_of = MadeOf::new(program, aqms);
+    let mut flags = FLAGS.map(str::to_owned).to_vec();
+    flags.push(format!("-DHEADER=\"{header}\""));
+    flags.push(format!("-DAQM={functions}"));
+    flags.push(format!("-DMADE_OF=\"{}\"", made_of.name));
+    flags.push(format!("-DSHA256=\"{}\"", made_of.sha256));
+    flags.extend(features(program, aqms));
+    flags.push(program.source().0.to_owned());
+    flags
 }
 
 /// Returns the flags that say what a program has, and what it wants of packets.

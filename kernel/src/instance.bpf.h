@@ -25,7 +25,7 @@ const struct {
 /* The odd number nearest to 2^64 divided by the golden ratio. */
 #define GOLDEN 0x9e3779b97f4a7c15ULL
 
-enum victim { VICTIM_TAIL, VICTIM_FRONT, VICTIM_RANDOM };
+enum victim { VICTIM_TAIL, VICTIM_FRONT, VICTIM_RANDOM, VICTIMS };
 
 /* Constants of a kind: the verifier removes the code that they exclude. */
 const volatile struct fixed {

@@ -14,7 +14,7 @@
 #define JOIN(a, b) JOIN_(a, b)
 #define OF(what) JOIN(AQM, what)
 
-enum asked { ASKED_ARRIVE, ASKED_DEPART, ASKED_TICK, ASKED_JOIN, ASKED_LEAVE };
+enum asked { ASKED_ARRIVE, ASKED_DEPART, ASKED_TICK, ASKED_JOIN, ASKED_LEAVE, ASKED_WAYS };
 
 struct question {
 	struct aqm_view view;

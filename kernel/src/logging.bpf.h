@@ -21,6 +21,7 @@ enum happening {
 	HAPPENED_HOSTS,		/* the next arrival is of the hosts of the view */
 	HAPPENED_HOLD,		/* a shaper holds all packets until `view.idle_since_ns` */
 	HAPPENED_ACK,		/* the next arrival is an ACK, of which the view tells: log_ack() */
+	HAPPENINGS
 };
 
 #ifdef LOGS

@@ -200,11 +200,16 @@ SECTION(".struct_ops.link") struct Qdisc_ops qdisc = {
 	.id = "sluice",
 };
 
-#ifndef SCHEDULER
-/* counts.rs finds the AQM's state behind its config */
-_Static_assert(__builtin_offsetof(struct instance, lane) ==
-	       __builtin_offsetof(struct instance, params) + sizeof(struct params), "lane");
+#ifdef SCHEDULER
+#define BEHIND_CONFIG __builtin_offsetof(struct params, scheduler)
+#else
+#define BEHIND_CONFIG (__builtin_offsetof(struct instance, lane.state) - \
+		       __builtin_offsetof(struct instance, params))
 #endif
+/* installed.rs writes the scheduler's config behind the AQM's, and counts.rs finds the state there */
+_Static_assert(BEHIND_CONFIG == __builtin_offsetof(struct params, config) +
+				(sizeof(((struct params *)0)->config) + 7) / 8 * 8,
+	       "Rust and BPF differ: behind the config");
 #include "agreement.h"
 
 char license_of_all[] SECTION("license") = "Dual BSD/GPL";

@@ -81,11 +81,13 @@ impl Checks {
         .expect("a text grows");
     }
 
-    /// Adds the constants of an enum: each begins with the same letters.
-    fn each<'a>(&mut self, begin: &str, names: impl IntoIterator<Item = &'a str>) {
+    /// Adds the constants of an enum: each begins with the same letters, and the last one, `end`, is
+    /// their number.
+    pub fn each<const N: usize>(&mut self, begin: &str, names: [&str; N], end: &str) {
         for (number, name) in names.into_iter().enumerate() {
             self.equal(&format!("{begin}{name}"), number);
         }
+        self.equal(end, N);
     }
 }
 
@@ -98,13 +100,14 @@ pub(crate) fn agreement(program: Program) -> String {
             for (asked, name) in judge::ASKED {
                 checks.equal(&format!("ASKED_{name}"), asked as usize);
             }
+            checks.equal("ASKED_WAYS", judge::ASKED.len());
             text(checks, [Question::layout(), COrder::layout()])
         }
         Program::Qdisc {
             has_classes, log, ..
         } => {
-            checks.each("VICTIM_", VICTIMS);
-            checks.each("HAPPENED_", EVENTS.map(|(in_c, _)| in_c));
+            checks.each("VICTIM_", VICTIMS, "VICTIMS");
+            checks.each("HAPPENED_", EVENTS.map(|(in_c, _)| in_c), "HAPPENINGS");
             counts::check(&mut checks);
             installed::check(&mut checks);
             if has_classes {
@@ -153,7 +156,7 @@ pub(crate) unsafe fn read<T: Copy>(bytes: &[u8]) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::{FLAGS, compiler, files, run};
+    use crate::compile::{files, flags, run};
 
     /// What is read and written as bytes has a field for each.
     #[test]
@@ -171,64 +174,96 @@ mod tests {
         }
     }
 
-    /// Each change of a name, an order or a number in C is refused by the compiler.
+    /// A change in C of each struct and each enum, of what is behind a config, and of the number of
+    /// classes: the compiler refuses all, and takes the text without a change.
     #[test]
-    fn a_program_whose_structs_differ_does_not_compile() {
-        if compiler().is_err() {
-            return;
-        }
-        let program = Program::Qdisc {
-            scheduler: None,
-            has_classes: false,
+    #[ignore = "needs clang: tests/test_bpf.py runs it"]
+    fn a_program_that_differs_does_not_compile() {
+        let qdisc = |scheduler, has_classes| Program::Qdisc {
+            scheduler,
+            has_classes,
             log: true,
         };
-        let red = sluice_aqm::find("red").unwrap();
-        for (changed, before, after) in [
-            ("red.h", "", ""),
-            (
-                "instance.bpf.h",
-                "u64 arrivals, arrived_bytes;",
-                "u64 arrived_bytes, arrivals;",
-            ),
-            ("instance.bpf.h", "u32 is_shaped;", "u64 is_shaped;"),
-            (
-                "instance.bpf.h",
-                "VICTIM_TAIL, VICTIM_FRONT",
-                "VICTIM_FRONT, VICTIM_TAIL",
-            ),
-            ("logging.bpf.h", "u32 verdict;", "u32 decision;"),
-            ("stats.bpf.h", "#define TIMES 3", "#define TIMES 4"),
+        for (program, changes) in [
+            (Program::Judge, &OF_JUDGE[..]),
+            (qdisc(None, false), &OF_QDISC),
+            (qdisc(Some("fq"), false), &OF_SCHEDULER),
+            (qdisc(Some("prio"), true), &OF_CLASSES),
         ] {
-            let folder = tempfile::tempdir().unwrap();
-            for (file, text) in files(program, &[red]) {
+            assert_eq!(said(program, ("aqm.h", "", "")), "");
+            for change in changes {
+                let what = said(program, *change);
+                let is_told = ["Rust and BPF differ", "no member"];
                 assert!(
-                    file != changed || text.contains(before),
-                    "{changed}: {before}"
-                );
-                let text = if file == changed && !before.is_empty() {
-                    text.replace(before, after)
-                } else {
-                    text.into()
-                };
-                std::fs::write(folder.path().join(file), text).unwrap();
-            }
-            let given = "-DHEADER=\"red.h\" -DAQM=red -DMADE_OF=\"\" -DSHA256=\"\" -DLOGS -DHAS_TICK \
-                         -fsyntax-only qdisc.bpf.c";
-            let flags = FLAGS.into_iter().chain(given.split_whitespace());
-            let flags: Vec<String> = flags.map(str::to_owned).collect();
-            let said = run(folder.path(), &flags, changed);
-            assert_eq!(
-                said.is_ok(),
-                before.is_empty(),
-                "{changed}: {before}: {said:?}"
-            );
-            if let Err(error) = said {
-                let what = error.to_string();
-                assert!(
-                    what.contains("differ") || what.contains("no member"),
-                    "{what}"
+                    is_told.iter().any(|told| what.contains(told)),
+                    "{change:?}: {what}"
                 );
             }
         }
+    }
+
+    /// File, text, and what replaces it.
+    type Change = (&'static str, &'static str, &'static str);
+
+    const OF_JUDGE: [Change; 4] = [
+        ("judge.bpf.c", "u32 asked;", "u64 asked;"),
+        ("judge.bpf.c", "u64 took_ns;", "u64 took_us;"),
+        (
+            "judge.bpf.c",
+            "ASKED_JOIN, ASKED_LEAVE",
+            "ASKED_LEAVE, ASKED_JOIN",
+        ),
+        ("judge.bpf.c", "ASKED_WAYS", "ASKED_MORE, ASKED_WAYS"),
+    ];
+    const OF_QDISC: [Change; 13] = [
+        ("instance.bpf.h", "u32 is_shaped;", "u64 is_shaped;"),
+        ("instance.bpf.h", "u64 limit_bytes;", "u64 limit;"),
+        (
+            "instance.bpf.h",
+            "u64 arrivals, arrived_bytes;",
+            "u64 arrived_bytes, arrivals;",
+        ),
+        ("instance.bpf.h", "u32 is_used;", "u64 is_used;"),
+        ("instance.bpf.h", "} config;", "} config; u64 more;"),
+        (
+            "instance.bpf.h",
+            "VICTIM_TAIL, VICTIM_FRONT",
+            "VICTIM_FRONT, VICTIM_TAIL",
+        ),
+        ("instance.bpf.h", "VICTIMS", "VICTIM_MORE, VICTIMS"),
+        ("stats.bpf.h", "u32 ip_bytes;", "u64 ip_bytes;"),
+        ("stats.bpf.h", "SOJOURNS, DELAYS", "DELAYS, SOJOURNS"),
+        ("stats.bpf.h", "TIMES }", "MORE, TIMES }"),
+        (
+            "marks.bpf.h",
+            "u64 set, unmarkable;",
+            "u64 unmarkable, set;",
+        ),
+        ("logging.bpf.h", "u32 verdict;", "u32 decision;"),
+        ("logging.bpf.h", "HAPPENINGS", "HAPPENED_MORE, HAPPENINGS"),
+    ];
+    const OF_SCHEDULER: [Change; 1] = [("instance.bpf.h", "} config;", "} config; u64 more;")];
+    const OF_CLASSES: [Change; 1] = [("class_map.h", "CLASS_MAP_MOST 16", "CLASS_MAP_MOST 32")];
+
+    /// Returns what the compiler says of a program with a change.
+    fn said(program: Program, (changed, before, after): Change) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let red = [sluice_aqm::find("red").unwrap()];
+        for (file, text) in files(program, &red) {
+            assert!(
+                file != changed || text.contains(before),
+                "{changed}: {before}"
+            );
+            let text = match file == changed && !before.is_empty() {
+                true => text.replacen(before, after, 1),
+                false => text.into(),
+            };
+            std::fs::write(folder.path().join(file), text).unwrap();
+        }
+        let mut flags = flags(program, &red);
+        flags.push("-fsyntax-only".into());
+        let said = run(folder.path(), &flags, changed);
+        said.err()
+            .map_or_else(String::new, |error| error.to_string())
     }
 }

@@ -13,12 +13,11 @@
 #define STEPS_LOG2 7
 #define LONGEST_LOG2 42
 #define STEPS ((LONGEST_LOG2 - STEPS_LOG2 + 1) << STEPS_LOG2)
-#define TIMES 3
 #define SAMPLE_BYTES 64
 #define SAMPLES_BYTES (1 << 20)
 #define NO_WAKEUP 1
 
-enum times { SOJOURNS, DELAYS, LATENESSES };
+enum times { SOJOURNS, DELAYS, LATENESSES, TIMES };
 
 struct histogram {
 	u64 counts[STEPS];
