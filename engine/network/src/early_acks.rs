@@ -1,4 +1,4 @@
-//! Data that turns into ACKs ahead of time.
+//! ACKs that are sent ahead of time.
 //!
 //! A receiver that acknowledges each packet at once does nothing else. So when a packet enters the last
 //! link of its route, it is known what its ACK says and when this comes out of the first link back, and
@@ -30,7 +30,7 @@ use crate::{
     topology::{Link, Topology},
 };
 
-/// The receivers whose data turns; none if this network does not allow it.
+/// The receivers that acknowledge ahead of time; none if this network does not allow it.
 #[derive(Default)]
 pub struct Receivers {
     all: Vec<TcpReceiver>,
@@ -94,7 +94,7 @@ impl Receivers {
     }
 }
 
-/// Where data turns.
+/// Where data is acknowledged ahead of time.
 #[derive(Default)]
 pub struct EarlyAcks {
     /// For the first link of each route back: the last link of the data.
@@ -110,12 +110,12 @@ pub struct Meeting {
 }
 
 impl EarlyAcks {
-    /// Finds where data turns; nowhere if any TCP flow does not allow it.
+    /// Finds where it is; nowhere if any TCP flow does not allow it.
     pub fn find(plan: &Plan, routes: &Routes) -> Self {
         Self::of_all(plan, routes).unwrap_or_default()
     }
 
-    /// True if data turns.
+    /// True if there is such a place.
     pub fn are_found(&self) -> bool {
         !self.last.is_empty()
     }
@@ -141,7 +141,7 @@ impl EarlyAcks {
         Some(early)
     }
 
-    /// Adds the turn of a group's flows; `None` if they do not allow it.
+    /// Adds the links of a group's flows; `None` if they do not allow it.
     fn add(
         &mut self,
         topology: &Topology,
@@ -357,7 +357,7 @@ mod tests {
         }
     }
 
-    /// Returns the number of links at whose end data turns, and the link where ACKs meet in order.
+    /// Returns the number of first links back that get such ACKs, and the link where ACKs meet in order.
     fn found(plan: &Plan) -> (usize, Option<usize>) {
         let (routes, _) = plan.check().unwrap();
         let early = EarlyAcks::find(plan, &routes);
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_is_on_a_first_link_back_lets_nothing_turn() {
+    fn what_else_is_on_a_first_link_back_allows_no_early_acks() {
         let mut plan = dumbbell([100, 100]);
         plan.groups.push(group(4, 2));
         assert_eq!(found(&plan), (0, None));

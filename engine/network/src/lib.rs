@@ -9,7 +9,7 @@
 //! (`line`), and only the first packet of each link is an event (`tournament`). So the cost of an
 //! event depends on the number of links, not of packets or flows (`network`). All other events,
 //! mainly timers, are in the `agenda`. The `world` moves packets between network and endpoints. Where
-//! receivers acknowledge each packet at once, data turns into ACKs ahead of time (`early_acks`).
+//! receivers acknowledge each packet at once, ACKs are sent ahead of time (`early_acks`).
 
 mod agenda;
 mod ahead;

@@ -56,8 +56,8 @@ pub struct Links {
     hops: Vec<Hop>,
     /// Where the hops begin of ACKs that go on where they meet.
     hops_back: u32,
-    /// True if data turns into ACKs at the end of its route.
-    early: bool,
+    /// True if data is acknowledged ahead of time, as it enters the last link of its route.
+    acknowledges_early: bool,
     /// The first events are packets that come out of links; after these are those of ports, and then
     /// packets that come out of wires. Links with a longer delay have lower numbers: of packets that
     /// come out at the same tick, the one that was sent first comes first.
@@ -128,7 +128,7 @@ impl Links {
             event_of_link,
             hops,
             hops_back,
-            early: early.are_found(),
+            acknowledges_early: early.are_found(),
             store: Store::default(),
         }
     }
@@ -181,7 +181,7 @@ impl Links {
 
     /// Sends a packet as soon as the link is free, then also over the links that follow on. `note`
     /// gets each step with the number of its link, if the trace is on. Returns the time at which the
-    /// packet comes to a receiver, if it turns there; only with `EARLY`.
+    /// packet comes to a receiver, if it is acknowledged ahead of time; only with `EARLY`.
     #[inline(always)]
     pub fn carry<T: Trace, const EARLY: bool>(
         &mut self,
@@ -218,7 +218,7 @@ impl Links {
             link = next as usize;
         };
         if EARLY
-            && self.early
+            && self.acknowledges_early
             && let (Hop::End, Kind::Data) = (hop, kind)
         {
             return Some(at);
@@ -251,7 +251,7 @@ impl Links {
         }
     }
 
-    /// Sends an ACK of data that turned, at a time that may be to come.
+    /// Sends an ACK ahead of time: `at` may be to come.
     #[inline]
     pub fn send_back(&mut self, at: Ticks, packed: Packed, place: Place) {
         let Hop::Link(first) = self.hop(place) else {

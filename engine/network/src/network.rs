@@ -38,7 +38,7 @@ pub struct Network<T, const BY_CLASS: bool> {
     /// When the last packet came out of a wire.
     out_of_wire: Ticks,
     pub aside: Aside,
-    /// Where data turns.
+    /// Where data is acknowledged ahead of time.
     receivers: Receivers,
     classes: Classes,
     trace: T,

@@ -419,16 +419,17 @@ impl<T: Trace> Around<'_, T> {
         noting(self.links.clock, self.trace, self.aside, now, transit)
     }
 
-    /// Sends a packet over a link, and those that follow on. Returns true if it turns at their end.
+    /// Sends a packet over a link, and those that follow on. Returns true if it is
+    /// acknowledged at their end, ahead of time.
     #[inline(always)]
     fn carry(&mut self, now: Ticks, link_event: usize, transit: Transit) -> bool {
         let note = noting(self.links.clock, self.trace, self.aside, now, transit);
         let (packed, link) = (transit.packed(), link_event as u32);
-        let early = (self.links).carry::<T, true>(now, link, packed, transit.place, note);
-        if let Some(at) = early {
+        let at_receiver = (self.links).carry::<T, true>(now, link, packed, transit.place, note);
+        if let Some(at) = at_receiver {
             (self.receivers).acknowledge(at, packed, self.links, self.aside);
         }
-        early.is_some()
+        at_receiver.is_some()
     }
 }
 

@@ -67,7 +67,7 @@ pub struct Aside {
     pub sacks: Slab<Blocks>,
     pub feedback: Slab<Feedback>,
     pub sent_ns: Slab<u64>,
-    /// SYNs of senders under way; right only where all data turns.
+    /// SYNs of senders under way; right only where all data is acknowledged ahead of time.
     pub syns: u32,
 }
 

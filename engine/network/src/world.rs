@@ -65,9 +65,9 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         let mut ends = Endpoints::new(plan, &routes, streams.1, clock, &mut agenda)?;
         trace.begin(&ends.tcp_groups, &ends.datagram_groups);
         let on_the_way = (routes, ends.classes.clone());
-        let receiving = (early, &mut ends);
+        let receivers = (early, &mut ends);
         let mut network =
-            Network::new(&plan.topology, on_the_way, receiving, clock, streams, trace);
+            Network::new(&plan.topology, on_the_way, receivers, clock, streams, trace);
         for port in 0..network.ports() {
             if let Some(next_ns) = network.next_tick_ns(0, port) {
                 agenda.add(clock.ticks(next_ns), Task::Tick(port as u32));
@@ -515,7 +515,8 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
     }
 }
 
-/// Returns where data turns. A trace has the arrivals at receivers, so there it turns nowhere.
+/// Returns where data is acknowledged ahead of time. A trace has the arrivals at receivers, so there it
+/// is nowhere.
 fn early_acks_of<T: Trace>(plan: &Plan, routes: &Routes, _: &T) -> EarlyAcks {
     if T::ON {
         EarlyAcks::default()

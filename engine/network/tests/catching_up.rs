@@ -215,7 +215,7 @@ fn dumbbell(servers: &[(u64, u64)], others: usize, syn: bool, variant: Variant, 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Data turns into ACKs ahead of its time, where that is possible.
+    /// ACKs are sent ahead of time, where that is possible.
     #[test]
     fn receivers_answer_ahead_of_time_with_the_same(
         servers in prop::collection::vec((1_u64..12, 0_u64..3), 1..4),

@@ -13,7 +13,7 @@ use crate::{
 
 /// Why a shadow removes no ACKs.
 const NO_ACK_FILTER: &str = "a sample of the qdisc does not say what an ACK acknowledges";
-/// Longest time between two looks at the arrivals for a shadow, ns: room for a million packets a second.
+/// Longest time between two checks of the arrivals for a shadow, ns: room for a million packets a second.
 const CHECK_NS: u64 = 10_000_000;
 
 /// Returns the shadow, if one is asked for.

@@ -48,7 +48,7 @@ const LEAST_WINDOW: f64 = 4.0;
 
 /// Window before a round trip is known, packets (`TCP_INIT_CWND`), and the round-trip time assumed
 /// for the first rate.
-const FIRST_WINDOW: f64 = 10.0;
+pub(super) const FIRST_WINDOW: f64 = 10.0;
 const FIRST_RTT_NS: u64 = MS;
 
 /// Rounds after which a largest burst of ACKs is forgotten: between once and twice as many

@@ -32,9 +32,8 @@ const DRAIN_GAIN: f64 = 88.0 / 256.0;
 const WINDOW_GAIN: f64 = 2.0;
 const PROBE_WINDOW_GAIN: f64 = 2.25;
 
-/// Least window, packets (`bbr_cwnd_min_target`); window before a round trip is known.
+/// Least window, packets (`bbr_cwnd_min_target`).
 const LEAST_WINDOW: f64 = 4.0;
-const FIRST_WINDOW: f64 = 10.0;
 
 /// Rounds after which a largest burst of ACKs is forgotten (`bbr_extra_acked_win_rtts`), and in
 /// STARTUP.

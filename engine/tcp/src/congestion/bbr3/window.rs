@@ -1,8 +1,8 @@
 //! How many packets may be in flight.
 
-use super::{Ack, Cycle, FIRST_WINDOW, LEAST_WINDOW, Mode, State};
+use super::{Ack, Cycle, LEAST_WINDOW, Mode, State};
 use crate::congestion::Window;
-use crate::congestion::bbr::{at_next_departure, kept, product, repairs};
+use crate::congestion::bbr::{FIRST_WINDOW, at_next_departure, kept, product, repairs};
 
 impl State {
     pub(super) fn product(&self, rate: f64, gain: f64) -> f64 {
