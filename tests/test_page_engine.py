@@ -191,6 +191,15 @@ def test_a_browser_gives_the_native_counts(tmp_path):
         values = _engine.aqm_class("red").configure({}).values
         assert queue == [{"name": name, "at": values[name]} for name in ("min_th", "max_th")]
         assert goodput == [{"name": "link", "at": 10}]
+        # DualPI2's min_th is a time, and automatic thresholds are computed
+        own = (
+            {"aqm": "ared", "params": {"thresholds": "automatic", "capacity": 833}},
+            {"aqm": "dualpi2", "ecn": True},
+        )
+        for given in own:
+            shown.js(f"scenario.disciplines[0] = {json.dumps(given)}, restart()")
+            shown.wait("about")
+            assert json.loads(shown.js("JSON.stringify(sides[0].levels)"))[0] == []
         for name, table in CASES.items():
             given = json.dumps(case(table)["toml"])
             record = shown.js(f"engine.begin({given}, 0), engine.record()")

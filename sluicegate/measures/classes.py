@@ -405,7 +405,7 @@ ENDS: list[Definition[EndCounts]] = [
         TIME,
         r"\frac{1}{n} \sum \mathrm{SRTT}",
         "mean of the smoothed round trips that TCP itself holds (RFC 6298), which contain the wait "
-        "for a delayed ACK; of each flow that has begun and not finished, looked at once a second",
+        "for a delayed ACK; of each flow that has begun and not finished, once a second",
         lambda c: ratio(
             c.sum(lambda each: each.smoothed_sum), c.sum(lambda each: each.smoothed_count)
         ),

@@ -190,14 +190,10 @@ function ofDiscipline(scenario, place, schema, aqms, changed) {
     delete discipline.scheduler;
     discipline.ecn = true;
   }, true))];
-  const params = schema.$defs[`params of ${discipline.aqm}`]?.properties ?? {};
   const { when = {}, coupled = false } = aqms.find((aqm) => aqm.name === discipline.aqm) ?? {};
-  const valueOf = (name) => discipline.params?.[name] ?? params[name].default;
-  for (const [name, field] of Object.entries(params)) {
-    const [other, words] = (when[name] ?? "").split("=");
-    if (other && !words.split("|").includes(String(valueOf(other)))) continue;
+  for (const { name, field, value } of inForce(discipline, { schema, aqms })) {
     const decides = Object.values(when).some((each) => each.startsWith(`${name}=`));
-    rows.push(control(name, field, valueOf(name), rangeAround(field), (given) => edit(() => {
+    rows.push(control(name, field, value, rangeAround(field), (given) => edit(() => {
       (discipline.params ??= {})[name] = given;
     }, decides)));
   }
@@ -213,6 +209,18 @@ function ofDiscipline(scenario, place, schema, aqms, changed) {
     })));
   }
   return rows;
+}
+
+// Returns the parameters of a discipline that mean something with its others, and their values.
+function inForce(discipline, { schema, aqms }) {
+  const params = schema.$defs[`params of ${discipline.aqm}`]?.properties ?? {};
+  const { when = {} } = aqms.find((aqm) => aqm.name === discipline.aqm) ?? {};
+  const valueOf = (name) => discipline.params?.[name] ?? params[name].default;
+  const means = (name) => {
+    const [other, words] = (when[name] ?? "").split("=");
+    return !other || words.split("|").includes(String(valueOf(other)));
+  };
+  return Object.entries(params).filter(([name]) => means(name)).map(([name, field]) => ({ name, field, value: valueOf(name) }));
 }
 
 // Returns a choice among the kinds of a table.

@@ -56,13 +56,6 @@ class Side {
     return this.ask("begin", { module, toml: text, discipline: this.place });
   }
 
-  // Returns the number that a parameter of its discipline has; NaN if there is no such parameter.
-  parameter(name) {
-    const { aqm, params } = scenario.disciplines[this.place];
-    const field = engine.offered.schema.$defs[`params of ${aqm}`]?.properties?.[name];
-    return field ? Number(params?.[name] ?? field.default) : NaN;
-  }
-
   follow() {
     if (this.waiting.length || this.reached >= Math.min(target, about.end)) return;
     this.ask("advance", { from: this.reached, until: target, step: view.window / ROWS });
@@ -107,7 +100,8 @@ async function restart() {
   if (now !== run || answers.some((answer) => answer.error)) return;
   about = answers[0].about;
   for (const side of sides) {
-    side.levels = shownStrips().map((strip) => levels(strip, about, scenario, (name) => side.parameter(name)));
+    const parameters = inForce(scenario.disciplines[side.place], engine.offered);
+    side.levels = shownStrips().map((strip) => levels(strip, about, scenario, parameters));
   }
   answers.forEach((answer, place) => {
     for (const name of document.querySelectorAll(`.name-${SIDES[place]}`)) name.textContent = answer.about.discipline;

@@ -66,13 +66,14 @@ const STRIPS = [
 ];
 
 // Returns the levels of a strip: what they are called, and where they are.
-function levels(strip, about, scenario, parameter) {
+function levels(strip, about, scenario, parameters) {
   const rate = scenario.topology?.rate_bps;
-  if (strip.rate) return Number.isFinite(rate) ? [{ name: "link", at: rate / 1e6 }] : [];
-  // a parameter of time is in seconds
-  if (strip.scale && about.unit !== "s") return [];
-  const scale = strip.scale ? strip.scale.s : 1;
-  return (strip.parameters ?? []).map((name) => ({ name, at: scale * parameter(name) })).filter(({ at }) => at > 0);
+  // a link that is named may have a rate that varies
+  if (strip.rate) return Number.isFinite(rate) && !Object.keys(scenario.links ?? {}).length ? [{ name: "link", at: rate / 1e6 }] : [];
+  const unit = strip.scale ? about.unit : strip.unit;
+  const scale = strip.scale ? strip.scale[unit] : 1;
+  return parameters.filter(({ name, field, value }) => strip.parameters?.includes(name) && field.unit === unit && value > 0)
+    .map(({ name, value }) => ({ name, at: scale * value }));
 }
 
 // Returns what a strip says for this run, whose values may depend on its unit or world.

@@ -58,12 +58,7 @@ pub(crate) fn advice(name: &str, text: &str, said: &str) -> Option<String> {
     }
     let functions = FUNCTIONS.map(|function| format!("{name}_{function}"));
     // what gcc and clang say
-    let unknown = [
-        "implicit declaration",
-        "undeclared function",
-        "undeclared library function",
-    ];
-    let missing = unknown
+    let missing = ["implicit declaration", "undeclared function"]
         .into_iter()
         .find_map(|words| names_one(said, words, &functions));
     if let Some(function) = missing {
@@ -72,7 +67,8 @@ pub(crate) fn advice(name: &str, text: &str, said: &str) -> Option<String> {
              begin with the name of the file."
         ));
     }
-    if unknown.into_iter().any(|words| said.contains(words)) {
+    // of a function that the compiler knows
+    if said.contains("built-in function") || said.contains("undeclared library function") {
         return Some(
             "An AQM calls no library: it has the functions of fixed.h, and its own, and prints nothing."
                 .into(),

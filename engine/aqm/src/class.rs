@@ -250,11 +250,9 @@ impl Class {
         let Some(rule) = self.rules.get(rule as usize - 1) else {
             return ParamError(format!("{}: parameters refused by rule {rule}", self.name));
         };
-        let mut meant = String::new();
-        let mut show = |name: &str| {
+        let show = |name: &str| {
             let index = self.params.iter().position(|param| param.name == name)?;
             let param = &self.params[index];
-            meant = param.scale.meant(values[index]);
             let shown = match param.show(values[index]) {
                 Value::Word(word) => word,
                 value => value.to_string(),
@@ -262,13 +260,16 @@ impl Class {
             Some((
                 format!("{}.{name} = {shown}", self.name),
                 param.scale.unit(),
+                param.scale.meant(values[index]),
             ))
         };
-        let (left, unit) = show(&rule.left).unwrap_or_default();
+        let (left, unit, mut meant) = show(&rule.left).unwrap_or_default();
         let mut message = format!("{left} {}", rule.says);
-        if let Some((right, _)) = show(&rule.right) {
+        if let Some((right, _, of_right)) = show(&rule.right) {
             message += &format!(" {right}");
+            meant = meant.or(of_right);
         }
+        let meant = meant.unwrap_or_default();
         if !unit.is_empty() {
             message += &format!(" ({unit}{meant})");
         }

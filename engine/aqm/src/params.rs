@@ -58,12 +58,9 @@ impl Scale {
     }
 
     /// Says how milliseconds are written, if a number of seconds looks as if it meant them.
-    pub(crate) fn meant(&self, number: f64) -> String {
-        if *self == Self::Seconds && number >= 1.0 {
-            format!("; {number} ms is {} or {number}ms", number / 1e3)
-        } else {
-            String::new()
-        }
+    pub(crate) fn meant(&self, number: f64) -> Option<String> {
+        (*self == Self::Seconds && (1.0..1e6).contains(&number))
+            .then(|| format!("; {number} ms is {} or {number}ms", number / 1e3))
     }
 
     /// Returns the unit to print after a value; empty if there is none.
@@ -207,7 +204,7 @@ impl Param {
             } else {
                 format!(" {unit}")
             };
-            let meant = self.scale.meant(number);
+            let meant = self.scale.meant(number).unwrap_or_default();
             return Err(format!(
                 "lie between {} and {}{behind}{meant}",
                 self.least, self.greatest

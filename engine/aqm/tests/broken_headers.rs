@@ -321,6 +321,12 @@ fn a_function_of_a_library_is_told() {
     let said = said("arrive", "printf(\"here\");").unwrap();
     let words = "An AQM calls no library: it has the functions of fixed.h, and its own, and prints nothing.";
     assert!(said.ends_with(words), "{said}");
+    let misspelt = self::said(
+        "arrive",
+        "if (step_probabilty(view)) return AQM_DROP_EARLY;",
+    )
+    .unwrap();
+    assert!(!misspelt.contains("library"), "{misspelt}");
 }
 
 #[test]

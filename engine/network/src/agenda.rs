@@ -42,6 +42,8 @@ pub enum Task {
     Rate(u32),
     /// The queues are sampled.
     Sample,
+    /// The smoothed round trips of TCP are counted.
+    RoundTrips,
     /// The warm-up is over.
     WarmedUp,
 }

@@ -37,7 +37,7 @@ pub struct Reception {
     /// Round trips of TCP: times from the sending of a data packet until the ACK of it is at its
     /// sender, ns. Of each flow one packet at a time is timed, and none that a duplicate ACK follows.
     pub round_trip: Histogram,
-    /// Sum of the smoothed round trips that TCP holds, ns, each flow looked at once a second.
+    /// Sum of the smoothed round trips that TCP holds, ns, those of each flow once a second.
     pub smoothed_sum_ns: u64,
     /// How many were looked at.
     pub smoothed_count: u64,
@@ -135,7 +135,7 @@ impl Receptions {
     }
 
     /// Counts what TCP holds for the round trip of a flow.
-    pub fn look_at(&mut self, class: usize, smoothed_ns: u64) {
+    pub fn count_smoothed(&mut self, class: usize, smoothed_ns: u64) {
         let counts = &mut self.counts[class];
         counts.smoothed_sum_ns += smoothed_ns;
         counts.smoothed_count += 1;

@@ -26,8 +26,8 @@ use crate::{
     trace::Trace,
 };
 
-/// How often the smoothed round trips of TCP are looked at, as by `iperf3`.
-const LOOK_NS: u64 = 1_000_000_000;
+/// How often the smoothed round trips of TCP are counted, as by `iperf3`.
+const ROUND_TRIPS_NS: u64 = 1_000_000_000;
 
 /// `BY_CLASS`: whether flows are counted by class. Those who do not ask for it pay nothing.
 pub struct World<T, const BY_CLASS: bool> {
@@ -38,8 +38,6 @@ pub struct World<T, const BY_CLASS: bool> {
     /// Due time of the agenda's first task.
     task_due: Ticks,
     reported_ns: u64,
-    /// When the smoothed round trips of TCP are looked at next.
-    next_look_ns: u64,
     receptions: Receptions,
     /// Counts of each class since the start of the run, at the end of the last period, and the
     /// bytes acknowledged.
@@ -79,6 +77,9 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
             }
         }
         agenda.add(0, Task::Sample);
+        if BY_CLASS {
+            agenda.add(clock.ticks(ROUND_TRIPS_NS), Task::RoundTrips);
+        }
         if plan.warm_up_ns > 0 {
             agenda.add(clock.ticks(plan.warm_up_ns), Task::WarmedUp);
         }
@@ -91,7 +92,6 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
             task_due: agenda.due(),
             agenda,
             reported_ns: 0,
-            next_look_ns: LOOK_NS,
             finished: Vec::new(),
             series: FlowSeries::default(),
         })
@@ -375,6 +375,11 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
                 self.reported_ns = now.ns;
                 self.enter_at(now.ns + self.plan.sample_ns, task);
             }
+            Task::RoundTrips => {
+                let count = |class, ns| self.receptions.count_smoothed(class, ns);
+                self.ends.smoothed_round_trips(now.ns, count);
+                self.enter_at(now.ns + ROUND_TRIPS_NS, task);
+            }
             Task::WarmedUp => self.finish(now),
         }
     }
@@ -403,12 +408,6 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         self.series.acknowledged.push(self.ends.acknowledged);
         if self.plan.windows {
             self.series.window.push(self.ends.mean_window(now.ns));
-        }
-        if BY_CLASS && now.ns >= self.next_look_ns {
-            self.next_look_ns = now.ns + LOOK_NS;
-            self.ends.smoothed_round_trips(now.ns, |class, ns| {
-                self.receptions.look_at(class, ns);
-            });
         }
     }
 

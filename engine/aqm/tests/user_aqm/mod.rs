@@ -132,6 +132,12 @@ fn a_users_rules_and_ranges_hold() {
         ),
         (
             "target",
+            5.0,
+            "sojourn_limit.patience = 0.1 must exceed sojourn_limit.target = 5 (s; 5 ms is 0.005 or \
+             5ms)",
+        ),
+        (
+            "target",
             11.0,
             "sojourn_limit.target = 11 must lie between 0 and 10 s; 11 ms is 0.011 or 11ms",
         ),
