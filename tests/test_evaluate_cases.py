@@ -10,12 +10,13 @@ import sluicegate as sg
 from sluicegate.errors import SluiceError
 from sluicegate.evaluate import PROFILES, evaluate
 from sluicegate.evaluate.case import FORWARD, SECOND_HOP, Case, Fitted
-from sluicegate.evaluate.cases import CASES
+from sluicegate.evaluate.cases import CASES, SENSITIVITY
 from sluicegate.evaluate.page import evaluation_page
 from sluicegate.evaluate.plan import ONE_BDP, Plan
 from sluicegate.evaluate.requirements import REQUIREMENTS
 from sluicegate.evaluate.suite import L4S, RFC7928, case_named
 from sluicegate.evaluate.words import case_lines, labelled
+from sluicegate.registry import aqms
 
 
 @pytest.mark.parametrize(
@@ -207,16 +208,41 @@ def test_drop_tail_has_a_buffer_of_one_bdp_where_that_of_the_profile_is_another(
 
 
 def test_sensitivity_changes_one_parameter_that_can_be_halved_and_doubled():
-    def of(way, **given):
-        return case_named(f"8-3-{way}").fitted(sg.Discipline(**given))
+    def changed(**given):
+        ways = (case_named(f"8-3-{way}").fitted(sg.Discipline(**given)) for way in SENSITIVITY)
+        return [each.discipline.params for each in ways]
 
-    assert of("halved", aqm="codel").discipline.params == {"target": 0.0025}
-    assert of("doubled", aqm="codel", params={"target": 0.02}).discipline.params["target"] == 0.04
-    # twice the least threshold of RED would be above the greatest one: another parameter it is
-    halved, doubled = (of(way, aqm="red").discipline.params for way in ("halved", "doubled"))
-    assert halved.keys() == doubled.keys()
+    assert changed(aqm="codel") == [{"target": 0.0025}, {"target": 0.01}]
+    assert [each["target"] for each in changed(aqm="codel", params={"target": 0.02})] == [
+        0.01,
+        0.04,
+    ]
+    # twice the least threshold of RED is 10, below the greatest one of 15
+    assert changed(aqm="red") == [{"min_th": 2.5}, {"min_th": 10.0}]
+    # its only time is in force where a clock samples
+    clock = {"sampling": "clock", "sampling_interval": 0.01, "idle_decay": False}
+    times = [each["sampling_interval"] for each in changed(aqm="red", params=clock)]
+    assert times == [0.005, 0.02]
+    # twice FRED's least threshold would be the greatest one, and half of that the least
+    assert changed(aqm="fred") == [{"max_p": 0.01}, {"max_p": 0.04}]
+    # SFB's times are longer than a run, twice bin_size is above bin_max, and that is odd
+    assert changed(aqm="sfb") == [{"d1": 0.00100708 / 2}, {"d1": 0.00100708 * 2}]
     # drop-tail has none
-    assert of("halved", aqm="drop_tail").discipline == DROP_TAIL
+    assert changed(aqm="drop_tail") == [{}, {}]
+
+
+@pytest.mark.parametrize("name", [each for each in aqms() if each != "drop_tail"])
+def test_a_changed_parameter_is_in_force(name):
+    discipline = sg.Discipline(aqm=name)
+    before = discipline.configured.params
+    second = case_named("10-2-parameters").fitted(discipline).second
+    tried = [case_named(f"8-3-{way}").fitted(discipline).discipline for way in SENSITIVITY]
+    for each, factor in zip([*tried, second], [*SENSITIVITY.values(), 2.0], strict=True):
+        configured = each.configured
+        (changed,) = (of for of in configured.of.params if of.name in each.params)
+        assert configured.of.applies(changed, configured.params)
+        assert configured.params[changed.name] == pytest.approx(factor * before[changed.name])
+        assert changed.unit != "s" or configured.params[changed.name] <= 100
 
 
 def test_the_second_of_two_aqms_is_what_the_section_says():

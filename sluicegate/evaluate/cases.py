@@ -9,7 +9,7 @@ from typing import Any
 
 from sluicegate.errors import SluiceError
 from sluicegate.evaluate.case import Case, Fitted, Phase, Rates
-from sluicegate.evaluate.profile import CONGESTION, Profile
+from sluicegate.evaluate.profile import CONGESTION, PROFILES, Profile
 from sluicegate.evaluate.traffic import (
     bulk,
     constant,
@@ -21,7 +21,7 @@ from sluicegate.evaluate.traffic import (
     voice,
     web,
 )
-from sluicegate.registry import Aqm
+from sluicegate.registry import Aqm, Param
 from sluicegate.scenario import Discipline, Flows, Fq
 
 # round trips of the second category as multiples of the first: 5 to 560 ms beside 100 ms (6.2)
@@ -33,6 +33,8 @@ _OTHERS = ("codel", "pie")
 # flows of section 8.2.6, and the ratio of its two capacities
 _CAPACITY_FLOWS, _CAPACITY = "mild", 10
 _SHORT_PHASE_S = 0.1
+# a time beyond this does nothing in a run
+_RUN_S = PROFILES["default"].duration_s
 
 
 def _of(*classes: str) -> tuple[str, ...]:
@@ -65,29 +67,56 @@ def _scheduled(discipline: Discipline) -> Fitted | str:
 def _first_number(discipline: Discipline, factors: Sequence[float]) -> str | list[Discipline]:
     """The discipline with its first parameter that is a number, times first, times each factor.
 
-    In words why not, if none can be multiplied by all of them. It is as it is if it has none.
+    The parameter is in force with the values of the others, an integer stays whole, and a time is
+    not beyond a run of the default profile, in which it would do nothing. In words why not, if none
+    can be multiplied by all of the factors. It is as it is if it has no parameters.
     """
     configured = discipline.configured
-    params = configured.of.params if isinstance(configured, Aqm) else []
-    if isinstance(configured, Aqm) and not params:
+    if isinstance(configured, Aqm) and not configured.of.params:
         return [discipline for _ in factors]
-    numbers = [each for each in params if each.kind in ("number", "integer")]
-    for param in sorted(numbers, key=lambda each: each.unit != "s"):
-        kind = int if param.kind == "integer" else float
-        values = [kind(factor * float(configured.params[param.name])) for factor in factors]
-        try:
-            found = [
-                discipline.replace(params={**discipline.params, param.name: value})
-                for value in values
-            ]
-            # parameters are checked when the AQM is configured
-            if all(values) and all(each.configured is not None for each in found):
-                return found
-        except SluiceError:  # out of range, or against another parameter
-            continue
+    params = _numbers_in_force(configured) if isinstance(configured, Aqm) else []
+    for param, value in params:
+        found = _multiplied(discipline, param, [factor * value for factor in factors])
+        if found is not None:
+            return found
     return (
         f"it has no parameter that can be multiplied by {' or '.join(map('{:g}'.format, factors))}"
     )
+
+
+def _numbers_in_force(configured: Aqm) -> list[tuple[Param, float]]:
+    """The parameters that are numbers and in force, times first, with their values."""
+    found = [
+        each
+        for each in configured.of.params
+        if each.kind in ("number", "integer") and configured.of.applies(each, configured.params)
+    ]
+    found.sort(key=lambda each: each.unit != "s")
+    return [(each, float(configured.params[each.name])) for each in found]
+
+
+def _multiplied(
+    discipline: Discipline, param: Param, values: Sequence[float]
+) -> list[Discipline] | None:
+    """The discipline with each of these values; None if it cannot have all of them."""
+    whole = param.kind == "integer"
+    if (
+        not all(values)
+        or (whole and not all(value.is_integer() for value in values))
+        or (param.unit == "s" and max(values) > _RUN_S)
+    ):
+        return None
+    try:
+        found = [
+            discipline.replace(
+                params={**discipline.params, param.name: int(value) if whole else value}
+            )
+            for value in values
+        ]
+        # parameters are checked when the AQM is configured
+        return found if all(each.configured is not None for each in found) else None
+    except SluiceError:  # out of range, or against another parameter
+        return None
 
 
 def _other_parameters(discipline: Discipline) -> Fitted | str:

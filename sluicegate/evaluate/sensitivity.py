@@ -14,10 +14,10 @@ _AS_GIVEN = "8-2-3-medium"
 _MEASURES = ("bulk.queueing_delay", "bulk.goodput_bps", "loss_ratio")
 SENSITIVITY_HEADER = ["discipline", "parameter", "value", *map(words.labelled, _MEASURES)]
 SENSITIVITY_CAPTION = (
-    "The same load with the parameter halved, as it is (section 8.2.3, if it was run), and "
-    "doubled: "
-    "the first one that is a time, or else a number, and that can be both. Other parameters: "
-    "sluice sweep; the loop as a whole: sluice stability."
+    "The same load with a parameter halved, as it is (section 8.2.3, if it was run), and doubled. "
+    "It is the first parameter in force that is a time and stays valid when halved and doubled; "
+    "if there is none, the first such number. An integer must be even, and a time not longer than "
+    "a run. Other parameters: sluice sweep; the loop as a whole: sluice stability."
 )
 
 

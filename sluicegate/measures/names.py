@@ -33,7 +33,7 @@ _SYMBOLS = {
     "F_v": "$F_v$ is the distribution function of the delays *v* of frames",
     "T_\\mathrm{played}": "videos played for $T_\\mathrm{played}$ and stood still for "
     "$T_\\mathrm{stalled}$",
-    "bar G": "*G* is the time from one loss of a flow to the next",
+    "bar G": "*G* is the time from one run of losses of a flow to the next",
     "F_r": "$F_r$ is the distribution function of round trips *r*",
     "u_i": "$x_i$ is what the class has of round trips and of losses; $o_i$ is best, $u_i$ useless",
     "bar h": "$\\bar h$ and $\\bar l$ are means of the smallest 95 %, s",
