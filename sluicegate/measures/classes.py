@@ -382,8 +382,8 @@ ENDS: list[Definition[EndCounts]] = [
         "gap between losses",
         SECONDS,
         r"\bar G",
-        "mean time from one run of losses of a flow to the next (the gap of RFC 7928, section 2.3): "
-        "losses in a row count as one; a replication with fewer than two runs has none",
+        "mean time from one run of losses of a flow to the next (the gap of RFC 7928, section "
+        "2.3): losses in a row count as one; a replication with fewer than two runs has none",
         _loss_gaps,
     ),
     Definition(
