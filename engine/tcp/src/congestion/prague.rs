@@ -95,8 +95,10 @@ struct State<V> {
     reduced_ns: u64,
     /// Round-trip time, ns.
     srtt_ns: u64,
-    /// Packets in flight at the last ACK, and packets per second.
+    /// Packets in flight at the last ACK.
     in_flight: u32,
+    /// Packets per second at the last ACK: for bursts, and for pacing where the window follows from a
+    /// rate; else pacing computes it of the present window.
     rate: f64,
     /// The rate in place of a small window.
     small: SmallWindows,
@@ -229,7 +231,7 @@ impl<V: Version> State<V> {
         V::SMALL_WINDOWS && self.small.is_small() && self.is_old(window)
     }
 
-    /// Sets the rate with which packets leave until the next ACK.
+    /// Sets the rate until the next ACK, and that of a window which becomes small with this one.
     fn set_rate(&mut self, window: &Window, now_ns: u64) {
         let follows = self.follows_rate(window);
         self.rate = if follows {

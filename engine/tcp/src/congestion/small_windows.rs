@@ -2,7 +2,8 @@
 //! 3bd10f98fbc2 and 6.6.y at 1c07adc65c1e). Once packets are marked, a window of four packets or fewer
 //! follows from a rate, and it is the rate that grows and shrinks. The window has two packets at
 //! least; the rate may go below that. Not here: where fewer than two packets leave in 25 ms, those of
-//! Linux are smaller.
+//! Linux are smaller; and a spurious time-out, after which Linux restores the rate (`prague_cwnd_undo`):
+//! here it grows back.
 
 /// Windows up to this are small, packets (`prague_cwnd_transit`).
 const SMALL: f64 = 4.0;
