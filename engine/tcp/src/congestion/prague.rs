@@ -159,6 +159,7 @@ impl<V: Version> Control for Of<V> {
                 used, in_flight, ..
             } => {
                 window.remember();
+                state.small.remember();
                 if used.is_some() {
                     state.reduce(window, DECREASE);
                 }
@@ -167,6 +168,7 @@ impl<V: Version> Control for Of<V> {
             }
             Event::SpuriousTimeOut => {
                 window.undo();
+                state.small.undo();
                 state.window = window.cwnd;
             }
             Event::Idle { restarts, .. } => {

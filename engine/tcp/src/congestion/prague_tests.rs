@@ -5,7 +5,7 @@ use crate::config::{MS, SECOND};
 use crate::congestion::path::Path;
 use crate::congestion::prague_2024::In2024;
 use crate::congestion::window::Congestion;
-use crate::congestion::{AnyControl, CongestionControl, Control, Sample, Window};
+use crate::congestion::{AnyControl, CongestionControl, Control, Event, Sample, Window};
 use crate::sender::{GREEDY, Phase};
 
 fn path(rtt_ms: u64, mark_every: u32) -> Path {
@@ -223,4 +223,30 @@ fn small_windows_of_2024_follow_from_a_rate() {
     let in_2024 = rate_of_small_windows(CongestionControl::Prague2024);
     assert!((today / least - 1.0).abs() < 0.05, "{today}");
     assert!((1.0..4.0).contains(&(in_2024 * 25e-3)), "{in_2024}");
+}
+
+#[test]
+fn a_spurious_time_out_takes_nothing_of_the_rate_of_small_windows() {
+    let (mut state, mut window) = independent::<In2024>();
+    (state.window, window.cwnd, window.ssthresh) = (3.0, 3.0, 2.0);
+    // the window is small from this ACK on: 3 packets in 20 ms,
+    state.set_rate(&window, 1030 * MS);
+    state.set_rate(&window, 1030 * MS);
+    let before = state.rate;
+    // of which the second half of a round takes 1/32
+    assert_eq!(before, 150.0 * 31.0 / 32.0);
+    let mut prague = Of(Box::new(state));
+    let config = crate::Config::rfc(crate::Variant::Rack).with(CongestionControl::Prague2024);
+    let mut rate_after = |event| {
+        prague.on_event(&mut window, &config, event);
+        prague.0.set_rate(&window, 1030 * MS);
+        prague.0.rate
+    };
+    let time_out = Event::TimeOut {
+        used: Some(3.0),
+        in_flight: 1,
+        lost: 0,
+    };
+    assert_eq!(rate_after(time_out), before / 2.0);
+    assert_eq!(rate_after(Event::SpuriousTimeOut), before);
 }

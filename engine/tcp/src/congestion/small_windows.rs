@@ -2,8 +2,7 @@
 //! 3bd10f98fbc2 and 6.6.y at 1c07adc65c1e). Once packets are marked, a window of four packets or fewer
 //! follows from a rate, and it is the rate that grows and shrinks. The window has two packets at
 //! least; the rate may go below that. Not here: where fewer than two packets leave in 25 ms, those of
-//! Linux are smaller; and a spurious time-out, after which Linux restores the rate (`prague_cwnd_undo`):
-//! here it grows back.
+//! Linux are smaller.
 
 /// Windows up to this are small, packets (`prague_cwnd_transit`).
 const SMALL: f64 = 4.0;
@@ -26,8 +25,9 @@ const SECOND_NS: f64 = (1 << 20) as f64 * 1e3;
 pub(super) struct SmallWindows {
     /// True while the window is small.
     is_small: bool,
-    /// Packets per second.
+    /// Packets per second, and before the last time-out.
     rate: f64,
+    rate_before: f64,
     /// Mean round-trip time, ns; 0 before the first round.
     mean_rtt_ns: f64,
 }
@@ -54,6 +54,16 @@ impl SmallWindows {
     pub fn reduce(&mut self, share: f64) -> f64 {
         self.rate = (self.rate * share).max(LEAST_RATE);
         self.window()
+    }
+
+    /// A time-out begins, which may be spurious (`prague_enter_loss`).
+    pub fn remember(&mut self) {
+        self.rate_before = self.rate;
+    }
+
+    /// Takes the last reduction for a time-out back (`prague_cwnd_undo`).
+    pub fn undo(&mut self) {
+        self.rate = self.rate.max(self.rate_before);
     }
 
     pub fn end_round(&mut self, srtt_ns: u64) {
