@@ -66,12 +66,13 @@ def test_a_sweep_that_is_ended_leaves_no_process_behind(by, tmp_path):
     if by == signal.SIGTERM:
         # as after Ctrl-C: a message, and all finished runs are kept
         assert code == 130
-        told = (tmp_path / "said").read_text().splitlines()[-1]
+        told = (tmp_path / "said").read_text().splitlines()
         count = len(sg.Sweep(out).frame())
-        assert told == (
+        # loky's tracker of resources, which ends later, may warn that some are gone already
+        assert (
             f"error: interrupted: {count:,} of 1,000 runs are in {out}; the same command makes "
             "the others"
-        )
+        ) in told
 
 
 def test_the_callers_own_handler_of_sigterm_is_kept():
