@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import signal
+import sys
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -37,6 +38,9 @@ _CONNECT_S = 10
 _ANSWER_S = 60
 # how often a worker process looks whether it is still wanted, and this one what is done
 _LOOK_S = 1.0
+# loky's trackers of resources end after this process. Where that was ended early, they would warn,
+# below our message, of what is gone already
+_QUIET = "ignore:resource_tracker"
 
 
 def ended(under_way: Iterable[Future[Done]]) -> set[Future[Done]]:
@@ -143,6 +147,9 @@ class Processes(Workers):
         # takes a fifth of a second to import
         from loky import ProcessPoolExecutor  # type: ignore[import-untyped]
 
+        if _QUIET not in sys.warnoptions:
+            # the tracker is started with these
+            sys.warnoptions.append(_QUIET)
         # a worker whose polars or BLAS has a thread for every core would disturb the others
         self._pool: Executor = ProcessPoolExecutor(
             self.size, env=ONE_THREAD, initializer=_end_with, initargs=(os.getpid(),)
