@@ -54,7 +54,19 @@ def test_an_example_that_is_not_here_is_explained(words, tmp_path, monkeypatch, 
     assert "\nsluice scenarios --out . writes the documentation's files here\n" in told
 
 
-def test_another_missing_file_is_not(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        # a file that is here, one of the documentation, and neither
+        ("ofice.toml", "; did you mean office.toml?\n"),
+        ("scenarios/gatway.toml", "; did you mean scenarios/gateway.toml?\nsluice scenarios"),
+        ("mine/upstairs.toml", "directory\n"),
+    ],
+)
+def test_another_missing_file_has_the_name_that_was_meant(
+    given, meant, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
-    assert main(["compare", "light.toml"]) == 1
-    assert "sluice scenarios" not in capsys.readouterr().err
+    (tmp_path / "office.toml").touch()
+    assert main(["compare", given]) == 1
+    assert meant in capsys.readouterr().err

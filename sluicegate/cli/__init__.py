@@ -250,6 +250,14 @@ def _plain(message: str) -> str:
     return message
 
 
+def _example(message: str, words: list[str]) -> str:
+    """How a command is used, where it was called without what it needs."""
+    if not message.startswith("Missing argument") or words[0] not in _COMMANDS:
+        return ""
+    _, examples = _COMMANDS[words[0]]
+    return f"\nfor example: {examples[0]}\nsluice {words[0]} --help tells more"
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command.
 
@@ -292,7 +300,8 @@ def _run(words: list[str]) -> int:
             raise
         return _fail(str(lacking(module, f"sluice {words[0]}")))
     except TyperException as error:
-        return _fail(_plain(error.format_message()), error.exit_code)
+        message = _plain(error.format_message())
+        return _fail(message + _example(message, words), error.exit_code)
     except Exception as error:
         # a Python AQM may raise anything; all else is a fault of ours
         if (said := python_aqm.told(error, python_aqm.loaded())) is None:

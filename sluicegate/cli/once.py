@@ -1,4 +1,7 @@
-"""Options that take one value are given once: of several, all but the last would be dropped."""
+"""Options that take one value are given once: of several, all but the last would be dropped.
+
+And Ctrl-C is said: Typer would end the command without a word.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand
 
-from sluicegate.errors import UsageError
+from sluicegate.errors import InterruptError, UsageError
 
 if TYPE_CHECKING:
     from typer._click import Context
 
 
 class Command(TyperCommand):
-    """A command that refuses repeated options."""
+    """A command that refuses repeated options, and says that it was interrupted."""
+
+    def invoke(self, ctx: Context) -> Any:
+        """Run the command.
+
+        Raises:
+            InterruptError: After Ctrl-C.
+        """
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise InterruptError("interrupted") from None
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Parse the words behind the command.

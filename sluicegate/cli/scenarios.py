@@ -12,9 +12,11 @@ from rich.markup import escape
 from sluicegate.cli.screen import console
 from sluicegate.errors import SluiceError
 from sluicegate.files import write_whole
+from sluicegate.near import nearest
 from sluicegate.report.terminal import terminal_table
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+_WRITTEN = "sluice scenarios --out . writes the documentation's files here"
 
 
 def scenarios(
@@ -53,11 +55,19 @@ def names() -> list[str]:
 
 
 def hint(message: str) -> str:
-    """What an error says more where it is about a file of the documentation that is not here."""
-    lacking = "No such file" in message and any(
-        name in message and not Path(name).exists() for name in names()
-    )
-    return "\nsluice scenarios --out . writes the documentation's files here" if lacking else ""
+    """What an error says more where a file is not there: the name that was probably meant.
+
+    Args:
+        message: The file, then what the system says of it.
+    """
+    path, known = Path(message.partition(": ")[0]), names()
+    if str(path) in known:
+        return f"\n{_WRITTEN}"
+    beside = [str(each) for each in path.parent.glob("*" + path.suffix)] if path.suffix else []
+    if near := nearest(str(path), beside):
+        return f"; did you mean {near}?"
+    near = nearest(str(path), known)
+    return f"; did you mean {near}?\n{_WRITTEN}" if near else ""
 
 
 def _title(name: str) -> str:
