@@ -12,7 +12,7 @@ import sluicegate as sg
 from sluicegate.cli import main
 from sluicegate.report import folder
 from sluicegate.report.csv import csv_text
-from sluicegate.report.folder import write_report
+from sluicegate.report.folder import replaces, write_report
 
 pytestmark = pytest.mark.slow
 
@@ -56,6 +56,9 @@ def test_files_of_an_earlier_report_are_removed_and_no_others(tmp_path):
     assert [name for name in before if name.startswith("figures/")]
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "figures" / "mine.svg").write_text("mine")
+    # the command says so
+    assert not replaces(sg.compare(NETWORK), tmp_path)
+    assert replaces(sg.compare(SLOTTED), tmp_path)
     write_report(sg.compare(SLOTTED), tmp_path)
     assert names(tmp_path) == {*SLOTTED_FILES, "notes.txt", "figures/mine.svg"}
     assert pl.read_parquet(tmp_path / "measures.parquet")["discipline"].unique().sort().to_list()

@@ -19,7 +19,7 @@ from sluicegate.errors import UsageError
 from sluicegate.extras import require
 from sluicegate.files import make_folder
 from sluicegate.record import methods
-from sluicegate.report.folder import check_folder, write_report
+from sluicegate.report.folder import check_folder, replaces, write_report
 from sluicegate.report.tables import comparison_table
 from sluicegate.worlds import AnyScenario, AnyWorld
 
@@ -109,6 +109,8 @@ def show(
     _print(comparison)
     notes = comparison.notes()
     if out is not None:
+        if out == options.REPORT and replaces(comparison, out):
+            notes.append(f"the report that {out} had is replaced; --out FOLDER keeps both")
         with warnings.catch_warnings(record=True) as told:
             page = write_report(comparison, out, figures=figures)
         notes += [str(each.message) for each in told]

@@ -96,7 +96,12 @@ Measures = Annotated[
     ),
 ]
 REPORT = Path("sluice-report")
-Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the report and its data.")]
+Out = Annotated[
+    Path,
+    typer.Option(
+        metavar="FOLDER", help="Folder for the report and its data; a report there is replaced."
+    ),
+]
 _WORLDS = (
     "slotted simulates, chain solves exactly. For scenarios with a topology: network simulates, "
     "gate measures with real packets, kernel measures our qdisc in a Linux in virtual time, twin "

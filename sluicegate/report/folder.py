@@ -92,6 +92,12 @@ def write_report(comparison: Comparison, folder: str | Path, *, figures: str | N
     return path
 
 
+def replaces(comparison: Comparison, folder: Path) -> bool:
+    """Whether the folder has the report of another comparison, which a new one would replace."""
+    _, mark = _ours(folder)
+    return (folder / _PAGE).is_file() and mark not in ("", _mark(comparison))
+
+
 def check_folder(folder: Path) -> None:
     """Refuse a folder that has the results of something else.
 
