@@ -8,6 +8,7 @@ import pytest
 from evaluations import BRIEF
 
 import sluicegate as sg
+from sluicegate.cli.evaluate import disciplines, usual_reference
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.evaluate import PROFILES, evaluate
 from sluicegate.evaluate.everything import everything
@@ -15,7 +16,7 @@ from sluicegate.evaluate.page import evaluation_page
 from sluicegate.evaluate.plan import EvaluationFolder
 from sluicegate.evaluate.requirements import REQUIREMENTS, state
 from sluicegate.evaluate.run import WORLDS, known
-from sluicegate.evaluate.suite import case_named
+from sluicegate.evaluate.suite import L4S, RFC7928, case_named
 from sluicegate.evaluate.words import case_lines
 from sluicegate.testbed.check import missing, needs
 
@@ -332,15 +333,17 @@ def test_the_command_prints_verdicts_and_writes_the_page(tmp_path, capsys, monke
     assert main([*words, "--reference", "pie"]) == 0
     printed = capsys.readouterr().out
     assert "5.1.1 one long flow of NewReno" in printed
-    beside = ("codel beside drop_tail", "codel beside pie", "pie beside drop_tail")
-    # and one BDP, as the buffer of this path is five
-    beside = (*beside, "codel beside drop_tail of one BDP", "drop_tail of one BDP beside drop_tail")
-    assert [printed.count(f"  {each}: ") for each in beside] == [1, 1, 1, 1, 0]
+    # and one BDP, as the buffer of this path is five; what CoDel is compared with is not judged
+    beside = ("codel beside drop_tail", "codel beside pie", "codel beside drop_tail of one BDP")
+    others = ("pie beside drop_tail", "drop_tail of one BDP beside drop_tail")
+    assert [printed.count(f"  {each}: ") for each in (*beside, *others)] == [1, 1, 1, 0, 0]
+    assert [printed.count(f"\n{each}\n") for each in (*beside, *others)] == [1, 1, 1, 0, 0]
     assert "better in queueing delay of bulk (" in printed
     assert f"report: {out}/report.html" in printed
     assert {"report.html", "measures.csv", "verdicts.csv"} <= {each.name for each in out.iterdir()}
+    # without --reference it is pie for CoDel, too
     assert main(["evaluate", "codel", "--sections", "4.4", *words[4:]]) == 0
-    assert "with 9 more runs, which the folder has" in capsys.readouterr().out
+    assert "with 12 more runs, which the folder has" in capsys.readouterr().out
     page = (out / "report.html").read_text()
     assert "Section 4.4: packet sizes" in page
     assert "Section 5.1.1: a TCP-friendly sender" in page
@@ -348,4 +351,19 @@ def test_the_command_prints_verdicts_and_writes_the_page(tmp_path, capsys, monke
     assert main(["evaluate", "nix"]) == 2
     assert "AQM: nix is not an AQM" in capsys.readouterr().err
     assert main(["evaluate", "codel", "--sections", "11", "--out", str(out)]) == 1
-    assert "RFC 7928 has no scenario there" in capsys.readouterr().err
+    told = capsys.readouterr()
+    assert (told.out, "RFC 7928 has no scenario there" in told.err) == ("", True)
+    assert main(["evaluate"]) == 2
+    assert "for example: sluice evaluate codel" in capsys.readouterr().err
+
+
+def test_the_usual_reference_is_a_known_aqm_that_is_not_judged_alone():
+    def references(*judged, suite=RFC7928):
+        return [each.name for each in usual_reference(disciplines(judged), suite)]
+
+    assert references("pie") == ["codel"]
+    assert references("codel") == ["pie"]
+    assert references("codel", "red") == ["codel"]
+    # another discipline of that name
+    assert references("red:label=codel") == ["pie"]
+    assert references("dualpi2:ecn=true", suite=L4S) == ["dualpi2"]

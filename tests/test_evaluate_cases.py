@@ -193,7 +193,7 @@ def test_a_plan_makes_one_scenario_of_each_case_and_discipline(monkeypatch):
 
 def test_drop_tail_has_a_buffer_of_one_bdp_where_that_of_the_profile_is_another():
     home = PROFILES["home"]
-    plan = Plan.of(RFC7928, home, [CODEL, ONE_BDP], ["5.1.1", "9.2"], 2, 1)
+    plan = Plan.of(RFC7928, home, [CODEL], ["5.1.1", "9.2"], 2, 1, references=[ONE_BDP])
     assert plan.names == ["drop_tail", "codel", "drop_tail of one BDP"]
     # it is no candidate
     assert plan.judged == ["codel"]

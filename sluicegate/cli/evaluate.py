@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sluicegate.evaluate import Evaluation
+    from sluicegate.evaluate.suite import Suite
     from sluicegate.scenario import Discipline
 
 # a discipline is checked as a part of some scenario
@@ -82,7 +83,9 @@ def evaluate(
         str | None,
         typer.Option(
             metavar="AQM",
-            help="A further discipline with which all are compared, written like AQM.",
+            help="A good known discipline with which all are compared, too, written like AQM. If "
+            "not given: codel, with --l4s dualpi2; where that is judged alone pie, with --l4s "
+            "codel; in worlds of real packets none. drop_tail: no further one.",
             show_default=False,
         ),
     ] = None,
@@ -147,20 +150,19 @@ def evaluate(
     from sluicegate.evaluate.profile import profile as profile_named
     from sluicegate.evaluate.suite import L4S, RFC7928
     from sluicegate.evaluate.words import case_lines
+    from sluicegate.evaluate.work import NETWORK
 
     suite = L4S if l4s else RFC7928
     chosen = profile_named(profile or suite.profile)
     given = disciplines(aqm)
-    others = [DROP_TAIL]
+    listed = None if sections is None else _listed(sections)
+    suite.chosen(listed)
+    references = disciplines([reference]) if reference is not None else []
+    if reference is None and world == NETWORK:
+        references = usual_reference(given, suite)
     if not l4s and chosen.bdp_packets != chosen.buffer_packets:
-        others.append(ONE_BDP.name)
-    if reference is not None:
-        (other,) = disciplines([reference])
-        others.append(other.name)
-        if other.name not in [DROP_TAIL, *(each.name for each in given)]:
-            given = [*given, other]
-    if ONE_BDP.name in others:
-        given = [*given, ONE_BDP]
+        references.append(ONE_BDP)
+    others = list(dict.fromkeys([DROP_TAIL, *(each.name for each in references)]))
     screen = console()
     screen.print(f"{suite.title}, profile {chosen.name}: {escape(chosen.told())}", soft_wrap=True)
 
@@ -177,7 +179,8 @@ def evaluate(
             suite=suite,
             profile=chosen,
             world=world,
-            sections=None if sections is None else _listed(sections),
+            references=references,
+            sections=listed,
             replications=replications,
             seed=seed,
             workers=workers,
@@ -191,6 +194,15 @@ def evaluate(
 
 def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")]
+
+
+def usual_reference(given: Sequence[Discipline], suite: Suite) -> list[Discipline]:
+    """The first well-known AQM that is not judged alone, and whose name is not another's."""
+    for name in suite.references:
+        (found,) = disciplines([name])
+        if list(given) != [found] and all(each == found for each in given if each.name == name):
+            return [found]
+    return []
 
 
 def disciplines(texts: Sequence[str]) -> list[Discipline]:
@@ -211,12 +223,17 @@ def _end(
     """Write what is asked for, and say where it is."""
     from sluicegate.evaluate.everything import everything
     from sluicegate.evaluate.files import write_files
+    from sluicegate.evaluate.short import in_short
 
     screen = console()
     screen.print(f"{found.done:,} of {len(found.plan.runs):,} runs, results: {escape(out)}")
     shown = everything(found, out)
     if more := shown.done - found.done:
         screen.print(f"with {more:,} more runs, which the folder has")
+    for title, lines in in_short(shown, others):
+        screen.print(f"[bold]{escape(title)}[/]", soft_wrap=True)
+        for line in lines:
+            screen.print(f"  {escape(line)}", soft_wrap=True)
     if json is not None:
         write_json(json, "evaluation", shown.summary(others))
     if report and found.done:

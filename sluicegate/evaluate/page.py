@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sluicegate.evaluate import plots, words
+from sluicegate.evaluate import plots, short, words
 from sluicegate.evaluate.case import Case
 from sluicegate.evaluate.control import (
     CONTROL_CAPTION,
@@ -23,7 +23,7 @@ from sluicegate.evaluate.sensitivity import (
     SENSITIVITY_HEADER,
     sensitivity_rows,
 )
-from sluicegate.evaluate.verdict import LEAST
+from sluicegate.evaluate.verdict import Comparison
 from sluicegate.report import felt as bands
 from sluicegate.report.page import Page
 
@@ -64,6 +64,8 @@ def evaluation_page(found: Evaluation, others: Sequence[str]) -> Page:
         page.text(note)
     page.section("In short")
     _in_short(page, found, others)
+    page.section("Verdicts by section")
+    _by_section(page, found, others)
     for section in found.sections:
         _section(page, found, section, others)
     header, cells = harm_rows(found)
@@ -97,25 +99,23 @@ def evaluation_page(found: Evaluation, others: Sequence[str]) -> Page:
 
 
 def _in_short(page: Page, found: Evaluation, others: Sequence[str]) -> None:
-    pairs = [(name, other) for name in found.plan.judged for other in others if other != name]
-    page.table(
-        ["section", "about", *(f"{name} beside {other}" for name, other in pairs)],
-        [
-            [
-                section,
-                found.plan.suite.topics[section],
-                *(words.section_words(found, section, *pair) for pair in pairs),
-            ]
-            for section in found.sections
-        ],
-        "Better, or worse: in at least one measure, and in none the other way; a trade: both, "
-        "and which. A "
-        "measure differs where the 95 % interval of the differences, replication by replication, "
-        f"leaves 0 out, and they are above {100 * LEAST:g} % of the other's value (and 0.1 ms). In "
-        "brackets: how many times mean queueing delay and goodput are the other's, as "
-        "geometric means over the scenarios and classes of the section. Of "
-        "twenty measures that do not differ, about one will look as if it did.",
-    )
+    for title, lines in short.in_short(found, others):
+        page.heading(title)
+        page.points(lines)
+    page.text(short.how_sure(found, others))
+
+
+def _by_section(page: Page, found: Evaluation, others: Sequence[str]) -> None:
+    for name, other in short.pairs(found, others):
+        page.heading(f"{name} beside {other}")
+        page.table(
+            ["section", "about", "verdict", "queueing delay", "goodput", "better in", "worse in"],
+            [_cells(found, row) for row in short.sections_beside(found, name, other)],
+            f"Queueing delay and goodput: which share of those of {other} they are, as geometric "
+            "means over the scenarios and classes of the section; a dash where nothing is judged "
+            "by them. A trade: better in one measure, worse in another. Mixed: better in one "
+            "scenario or class, worse in another.",
+        )
     for other in others:
         if any(name != other for name in found.plan.names) and found.done:
             page.figure(
@@ -127,6 +127,30 @@ def _in_short(page: Page, found: Evaluation, others: Sequence[str]) -> None:
                 "little where goodput "
                 "is lost: read both panels.",
             )
+
+
+def _cells(found: Evaluation, row: short.Section) -> list[str]:
+    return [
+        row.section,
+        found.plan.suite.topics[row.section],
+        row.verdict,
+        _side(row.delay, "shorter", "longer"),
+        _side(row.goodput, "more", "less"),
+        _measures(row.better),
+        _measures(row.worse),
+    ]
+
+
+def _measures(compared: Sequence[Comparison]) -> str:
+    return ", ".join(dict.fromkeys(words.heading(short.plain(each)) for each in compared))
+
+
+def _side(side: short.Side, better: str, worse: str) -> str:
+    """A verdict and the ratio: `shorter: 15 %`."""
+    if side.word is None:
+        return "-"
+    said = {"better": better, "worse": worse, "a trade": "mixed"}.get(side.word, side.word)
+    return said if side.ratio is None else f"{said}: {short.share(side.ratio)}"
 
 
 def _section(page: Page, found: Evaluation, section: str, others: Sequence[str]) -> None:

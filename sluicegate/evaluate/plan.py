@@ -51,6 +51,7 @@ class Plan:
         seed: Of everything that is drawn.
         world: In which they are made; scenarios that it cannot do are left out.
         of_sections: Replications of the sections that have another number of them.
+        references: Names of the disciplines that are only there for others to be compared with.
     """
 
     suite: Suite
@@ -61,6 +62,7 @@ class Plan:
     seed: int
     world: str = NETWORK
     of_sections: Mapping[str, int] = field(default_factory=dict)
+    references: Sequence[str] = ()
 
     @classmethod
     def of(
@@ -72,6 +74,7 @@ class Plan:
         replications: int | None,
         seed: int,
         world: str = NETWORK,
+        references: Sequence[Discipline] = (),
     ) -> Plan:
         """Plan an evaluation; see `sluicegate.evaluate`.
 
@@ -90,7 +93,8 @@ class Plan:
                 f"a discipline is called {DROP_TAIL} and is another: give it another label"
             )
         given = [each for each in disciplines if each.name != DROP_TAIL]
-        names = [each.name for each in given]
+        beside = [each for each in references if each.name != DROP_TAIL and each not in given]
+        names = [each.name for each in (*given, *beside)]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise SluiceError(f"two disciplines are called {twice}: give one another label")
         count = profile.replications if replications is None else replications
@@ -104,11 +108,12 @@ class Plan:
         plan = cls(
             suite,
             profile,
-            [plain, *given],
+            [plain, *given, *beside],
             suite.chosen(sections),
             count,
             seed,
             world,
+            references=[each.name for each in beside],
         )
         for case in plan.cases:
             for name, fitted in plan.fitted[case.name].items():
@@ -137,8 +142,8 @@ class Plan:
 
     @property
     def judged(self) -> list[str]:
-        """Of the disciplines but drop-tail, or drop-tail if there is nothing else."""
-        return [each for each in self.names[1:] if each != ONE_BDP.name] or self.names[:1]
+        """Of the disciplines but drop-tail and references, or drop-tail if there is no other."""
+        return [each for each in self.names[1:] if each not in self.references] or self.names[:1]
 
     @cached_property
     def fitted(self) -> dict[str, dict[str, Fitted | str]]:

@@ -51,6 +51,7 @@ def evaluate(
     suite: Suite = RFC7928,
     profile: str | Profile | None = None,
     world: str = NETWORK,
+    references: Sequence[str | Discipline] = (),
     sections: Sequence[str] | None = None,
     replications: int | None = None,
     seed: int = 1,
@@ -73,6 +74,7 @@ def evaluate(
             suite if None.
         world: Where the runs are made: `network`, `gate`, `kernel`, or `twin`. Scenarios that a
             world cannot do are left out, with the reason.
+        references: Further disciplines to compare with, which are not judged themselves.
         sections: Of the suite, such as `6.2`, or `5` for all below it; all if None.
         replications: Of each scenario; those of the profile if None.
         seed: Of everything that is drawn; all disciplines see the same.
@@ -101,18 +103,42 @@ def evaluate(
                 f"world = {world}: runs share this machine's time: leave out dask and workers"
             )
         workers = 1
-    number, of = shard
-    if not 1 <= number <= of:
-        raise SluiceError(f"shard = {number}/{of} must be k/n with k from 1 to n")
+    number, parts = shard
+    if not 1 <= number <= parts:
+        raise SluiceError(f"shard = {number}/{parts} must be k/n with k from 1 to n")
     named = suite.profile if profile is None else profile
     chosen = profile_named(named) if isinstance(named, str) else named
-    given = [Discipline(aqm=each) if isinstance(each, str) else each for each in disciplines]
-    plan = Plan.of(suite, chosen, given, sections, replications, seed, world)
-    folder = EvaluationFolder(out)
+    given, beside = (
+        [Discipline(aqm=each) if isinstance(each, str) else each for each in of]
+        for of in (disciplines, references)
+    )
+    try:
+        plan = Plan.of(suite, chosen, given, sections, replications, seed, world, beside)
+        found = Evaluation(plan, {})
+        _make(found, EvaluationFolder(out), workers, dask, shard, watch, on_section)
+    except KeyboardInterrupt:  # while runs are made it is told how many are kept
+        raise InterruptError(
+            "interrupted while no run was made: the folder has what it had; the same command goes "
+            "on"
+        ) from None
+    return found
+
+
+def _make(
+    found: Evaluation,
+    folder: EvaluationFolder,
+    workers: int | None,
+    dask: str | None,
+    shard: tuple[int, int],
+    watch: Watch | None,
+    on_section: Callable[[Evaluation, str], None] | None,
+) -> None:
+    """Have all runs made that the folder does not have; see `evaluate`."""
+    plan, (number, parts) = found.plan, shard
     folder.check(plan.about())
     folder.repair()
-    found = Evaluation(plan, known(folder))
-    waiting = [run for run in plan.runs[number - 1 :: of] if run.identity not in found.runs]
+    found.runs.update(known(folder))
+    waiting = [run for run in plan.runs[number - 1 :: parts] if run.identity not in found.runs]
     pool: AbstractContextManager[Workers]
     if dask is not None and waiting:
         pool = on_cluster(dask)
@@ -122,7 +148,6 @@ def evaluate(
         folder.claim(plan.about())
         campaign = _Campaign(found, Writer(folder, _SCHEMA), watch, on_section)
         campaign.make(waiting, by)
-    return found
 
 
 def known(folder: EvaluationFolder) -> dict[str, Measured]:
@@ -217,6 +242,10 @@ class _Campaign:
 
     def _interrupted(self) -> str:
         found = self._found
+        if not found.done:
+            return (
+                "interrupted: no run had ended, and nothing is kept; the same command starts again"
+            )
         return (
             f"interrupted: {found.done:,} of {len(found.plan.runs):,} runs are in the folder; the "
             "same command makes the others"

@@ -22,6 +22,7 @@ class Suite:
         profile: Name of the path on which they are judged if no other is given.
         cases: The scenarios, in their order.
         choices: What their source leaves open.
+        references: Well-known AQMs: the first that is not judged alone is the usual reference.
         topics: What each section is about, for readers who do not know its number.
         requirements: What it asks for; empty: it has no such list.
         marks: Whether all AQMs mark, so that the page shows marks and the tails of classes.
@@ -31,6 +32,7 @@ class Suite:
     profile: str
     cases: Sequence[Case]
     choices: Sequence[Choice]
+    references: Sequence[str]
     topics: Mapping[str, str]
     requirements: Sequence[Requirement] = ()
     marks: bool = False
@@ -68,8 +70,8 @@ def _is_in(case: Case, section: str) -> bool:
     return f"{case.section}.".startswith(f"{section}.")
 
 
-RFC7928 = Suite("RFC 7928", "default", CASES, CHOICES, TOPICS, REQUIREMENTS)
-L4S = Suite("L4S", "l4s", L4S_CASES, L4S_CHOICES, L4S_TOPICS, marks=True)
+RFC7928 = Suite("RFC 7928", "default", CASES, CHOICES, ("codel", "pie"), TOPICS, REQUIREMENTS)
+L4S = Suite("L4S", "l4s", L4S_CASES, L4S_CHOICES, ("dualpi2", "codel"), L4S_TOPICS, marks=True)
 SUITES = (RFC7928, L4S)
 _BY_NAME = {case.name: case for suite in SUITES for case in suite.cases}
 

@@ -15,7 +15,7 @@ _HEADINGS = {
     "queueing_delay": "queueing delay",
     "goodput_bps": "goodput",
     "throughput_bps": "throughput",
-    "goodput_fairness": "fairness of goodputs (Jain)",
+    "goodput_fairness": "Jain's fairness of goodputs",
     "goodput_ratio": "goodput, second over first",
     "completion_mean": "completion time",
     "jitter": "jitter",
@@ -88,25 +88,26 @@ def labelled(measure: str) -> str:
 
 def verdict(comparisons: Sequence[Comparison]) -> str:
     """What a case says of a discipline beside another: the verdict, and where it follows from."""
-    word = together([each.word for each in comparisons])
     parts = [
         f"{each} in {', '.join(_beside(one) for one in comparisons if one.word == each)}"
         for each in ("better", "worse")
         if any(one.word == each for one in comparisons)
     ]
-    told = "; ".join(parts) or word
-    return f"{word}: {told}" if len(parts) > 1 else told
+    return "; ".join(parts) or together([each.word for each in comparisons])
 
 
 def _beside(comparison: Comparison) -> str:
+    return f"{heading(comparison.measure)} ({against(comparison)})"
+
+
+def against(comparison: Comparison) -> str:
+    """Both values: `12.3 against 75 ms`."""
     value, other = (
         None if found is None else Measure(found.value, None, "")
         for found in (comparison.value, comparison.other)
     )
     measure = comparison.measure
-    return (
-        f"{heading(measure)} ({text(measure, value, units=False)} against {text(measure, other)})"
-    )
+    return f"{text(measure, value, units=False)} against {text(measure, other)}"
 
 
 def case_lines(found: Evaluation, case: Case, others: Sequence[str]) -> list[str]:
@@ -127,53 +128,13 @@ def case_lines(found: Evaluation, case: Case, others: Sequence[str]) -> list[str
     return lines
 
 
-def section_words(found: Evaluation, section: str, name: str, other: str) -> str:
-    """A section's verdict, and how many times delay and goodput are the other's."""
-    ratios = {
-        said: found.ratio(section, name, other, measure)
-        for said, measure in (("queueing delay", "queueing_delay"), ("goodput", "goodput_bps"))
-    }
-    told = ", ".join(
-        f"{ratio:.2g} times the {said}" for said, ratio in ratios.items() if ratio is not None
-    )
-    word = traded(_compared(found, section, name, other))
-    return f"{word} ({told})" if told and word != "unknown" else word
-
-
 def section_word(found: Evaluation, section: str, name: str, other: str) -> str:
     """One verdict of all cases of a section."""
-    return together([each.word for each in _compared(found, section, name, other)])
+    return together([each.word for each in comparisons_of(found, section, name, other)])
 
 
-def traded(comparisons: Sequence[Comparison]) -> str:
-    """One verdict of several measures; of a trade, which of them are better and which worse.
-
-    A measure that is better in one scenario or class, and worse in another, is told apart.
-    """
-    word = together([each.word for each in comparisons])
-    if word != "a trade":
-        return word
-    better, worse = (
-        list(
-            dict.fromkeys(
-                heading(each.measure.rpartition(".")[2])
-                for each in comparisons
-                if each.word == side
-            )
-        )
-        for side in ("better", "worse")
-    )
-    sides = {
-        "better in": [each for each in better if each not in worse],
-        "worse in": [each for each in worse if each not in better],
-        "better in some scenarios or classes, worse in others:": [
-            each for each in better if each in worse
-        ],
-    }
-    return "a trade: " + "; ".join(f"{side} {', '.join(of)}" for side, of in sides.items() if of)
-
-
-def _compared(found: Evaluation, section: str, name: str, other: str) -> list[Comparison]:
+def comparisons_of(found: Evaluation, section: str, name: str, other: str) -> list[Comparison]:
+    """All that the cases of a section compare."""
     return [
         each
         for case in found.cases(section)

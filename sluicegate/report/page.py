@@ -37,6 +37,8 @@ FORMATS = ("pdf", "svg", "png")
 TEXT_COLOUR = r"color-mix(in srgb, \2 50%, var(--ink))"
 # a page of fewer parts has no list of them
 _FEWEST_LISTED = 5
+# a longer list is closed until it is asked for: what the page says comes first
+_MOST_OPEN = 12
 # letters: a column with a longer cell is not squeezed; the first one has the names of rows
 _LONG, _NAME = 40, 12
 _MANY_COLUMNS = 8
@@ -46,6 +48,12 @@ _MANY_COLUMNS = 8
 class _Text:
     paragraph: str
     kind: str = "text"
+
+
+@dataclass(frozen=True)
+class _Points:
+    sentences: Sequence[str]
+    kind: str = "points"
 
 
 @dataclass(frozen=True)
@@ -135,7 +143,9 @@ class Page:
         self.title = title
         self.subtitle = subtitle
         self.mark = mark
-        self._parts: list[_Text | _Commands | _Section | _Heading | _Table | _Figure | _Terms] = []
+        self._parts: list[
+            _Text | _Points | _Commands | _Section | _Heading | _Table | _Figure | _Terms
+        ] = []
 
     def section(self, title: str) -> None:
         """Start a section."""
@@ -148,6 +158,10 @@ class Page:
     def text(self, paragraph: str) -> None:
         """Add a paragraph."""
         self._parts.append(_Text(paragraph))
+
+    def points(self, sentences: Sequence[str]) -> None:
+        """Add a list of sentences."""
+        self._parts.append(_Points(sentences))
 
     def commands(self, lines: Sequence[str]) -> None:
         """Add lines to be copied."""
@@ -229,6 +243,7 @@ class Page:
             mark=self.mark,
             parts=self._parts,
             listed=listed if len(listed) >= _FEWEST_LISTED else [],
+            listed_open=len(listed) <= _MOST_OPEN,
             linked=glossary.linked,
             linked_once=glossary.linked_once,
             anchored=True,
