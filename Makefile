@@ -101,10 +101,11 @@ outputs: .venv/built
 	@$(BIN)/python docs/outputs.py && $(BIN)/python docs/readme.py
 
 demo: .venv/built
-	@echo "demo: a real capture, replayed"
+	@echo "demo: a real capture, replayed (good are short times in the queue, sojourns, and few losses)"
 	@$(BIN)/sluice compare scenarios/gateway.toml --out $(REPORTS)/gateway
 	@echo "demo: bursts at all time-scales"
 	@$(BIN)/sluice compare scenarios/bursty.toml --out $(REPORTS)/bursty
+	@echo "demo: the two reports are pages with plots: open them in a browser"
 
 # what the tests need besides python3, cc and cargo; INSTALL=no leaves it
 needs:

@@ -142,7 +142,8 @@ class Comparison:
         told = (world.notes(self.scenario, own) for world, own in self.records_by_world())
         notes += dict.fromkeys(note for each in told for note in each)
         notes += [
-            f"No lines 'minus {own[0].discipline}': differences need more than one replication."
+            f"Differences from {own[0].discipline} are not shown: they need more than one "
+            "replication."
             for _, own in self.records_by_world()
             if len(own) > 1 and all(len(record.values("queue_mean")) == 1 for record in own)
         ]

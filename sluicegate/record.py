@@ -288,10 +288,15 @@ def names(records: Sequence[Record]) -> list[str]:
 
 
 def methods(records: Sequence[Record]) -> list[str]:
-    """How the intervals were made; where they differ, with the names for each."""
+    """How the intervals were made; where they differ, with the names for each.
+
+    Those of most are last, and are called the others.
+    """
     told: dict[str, list[str]] = {}
     for name, record in zip(names(records), records, strict=True):
         told.setdefault(record.method, []).append(name)
     if len(told) < 2:
         return list(told)
-    return [f"{', '.join(whose)}: {method}" for method, whose in told.items()]
+    *few, last = sorted(told, key=lambda method: len(told[method]))
+    others = "the others" if len(told[last]) > 1 else told[last][0]
+    return [*(f"{', '.join(told[method])}: {method}" for method in few), f"{others}: {last}"]

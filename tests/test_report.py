@@ -11,7 +11,7 @@ import sluicegate as sg
 from sluicegate import store
 from sluicegate.estimate import student
 from sluicegate.report.folder import write_report
-from sluicegate.report.tables import comparison_rows, difference_rows, record_rows
+from sluicegate.report.tables import bounds_told, comparison_rows, difference_rows, record_rows
 from sluicegate.report.text import measure_text
 
 pytestmark = pytest.mark.slow
@@ -49,10 +49,20 @@ def test_every_measure_has_the_unit_of_the_table_above():
     assert variance == measure_text(record["delay_variance"].times(1e6))
 
 
+def test_a_bound_in_the_table_is_explained():
+    # as it is packets are lost; of arrivals in a tenth of the slots none is
+    few = {"arrivals": {"kind": "geometric", "rate": 0.1}}
+    for fields, has in (({}, False), (few, True)):
+        compared = comparison({"aqm": "drop_tail"}, **fields)
+        _, rows = comparison_rows(compared)
+        assert any("<" in cell for row in rows for cell in row) is has
+        assert bool(bounds_told(compared)) is has
+
+
 def test_one_replication_says_why_there_are_no_differences(tmp_path):
     compared = comparison({"aqm": "drop_tail"}, {"aqm": "red"}, replications=1)
     (note,) = compared.notes()
-    assert note == "No lines 'minus drop_tail': differences need more than one replication."
+    assert note == "Differences from drop_tail are not shown: they need more than one replication."
     assert note in read(write_report(compared, tmp_path).read_text(encoding="utf-8")).text
     assert not comparison({"aqm": "drop_tail"}, replications=1).notes()
     assert not comparison({"aqm": "drop_tail"}, {"aqm": "red"}, replications=2).notes()

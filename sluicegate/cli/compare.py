@@ -20,7 +20,7 @@ from sluicegate.extras import require
 from sluicegate.files import make_folder
 from sluicegate.record import methods
 from sluicegate.report.folder import check_folder, replaces, write_report
-from sluicegate.report.tables import comparison_table
+from sluicegate.report.tables import bounds_told, comparison_table
 from sluicegate.worlds import AnyScenario, AnyWorld
 
 
@@ -132,3 +132,5 @@ def _print(comparison: Comparison) -> None:
     screen.print(comparison_table(comparison))
     for method in methods(comparison.records):
         screen.print(escape(method), style="dim")
+    if told := bounds_told(comparison):
+        screen.print(told, style="dim")

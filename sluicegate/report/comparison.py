@@ -90,8 +90,8 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
     page.figure(
         plots.overview_figure(records),
         "Sojourn and loss",
-        "Shortest sojourn first. The thin line at the end of a bar is the figure after ±, to "
-        "both sides.",
+        "Short bars are good; the shortest sojourn is first. The thin line at the end of a bar is "
+        "the figure after ±, to both sides.",
         seen(records, "sojourn_mean", "loss_ratio"),
     )
     for world, own in comparison.records_by_world():
@@ -108,15 +108,16 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
         "How often the queue is long",
         "The share of time with so many packets or more, on a logarithmic scale: it shows "
         "rare events. A curve ends at the smallest share that the runs, or the exact "
-        "solution, can show.",
+        "solution, can show. Further left is better, as long as the link stays busy.",
         seen(records, "queue_mean", "queue_deviation"),
     )
     if any(record.sojourn_distribution.size for record in records):
         page.figure(
             plots.sojourn_tail_figure(records),
             "How long packets wait",
-            "The time until their transmission starts, of the packets that were not lost. Where a "
-            "curve meets the dotted line p99, read the time below: 99 % of the packets waited less."
+            "The time until their transmission starts, of the packets that were not lost. Further "
+            "left is better. Where a curve meets the dotted line p99, read the time below: 99 % of "
+            "the packets waited less."
             f"{_without_times(records)}",
             seen(records, "sojourn_p99"),
         )

@@ -110,6 +110,14 @@ def _differences(one: Record, other: Record, columns: Sequence[Column]) -> dict[
     return {name: pair for name, pair in pairs.items() if pair is not None}
 
 
+def bounds_told(comparison: Comparison) -> str:
+    """What `2 (< 4)` in the table means; empty if it has nothing like it."""
+    measures = [column.measure for column in key_columns(comparison)]
+    found = (each.measures.get(name) for each in comparison.records for name in measures)
+    has_bounds = any(each is not None and each.bound is not None for each in found)
+    return "< and >: a 95 % bound, where too few were seen for an interval" if has_bounds else ""
+
+
 def seen(records: Sequence[Record], *measures: str) -> str:
     """What a figure shows, for those who cannot see it: these measures of each record."""
     columns = [Column(name, records[0].time_unit) for name in measures]
