@@ -194,7 +194,7 @@ fn features(program: Program, aqms: &[&Class]) -> Vec<String> {
     let has = |of: fn(&Functions) -> bool| aqms.iter().any(|class| of(&class.functions()));
     let scheduler = scheduler_of(program, aqms);
     let is_users = aqms.iter().any(|class| class.header.is_some());
-    let look_at = |text: &str| aqms.iter().any(|class| looks_at(functions(class), text));
+    let any_mentions = |text: &str| aqms.iter().any(|class| mentions(functions(class), text));
     let mut flags = Vec::new();
     let is_inlined = scheduler.is_none() || program.has_classes() || !has(|of| of.occupancy);
     if program != Program::Judge && is_inlined {
@@ -215,20 +215,20 @@ fn features(program: Program, aqms: &[&Class]) -> Vec<String> {
         ("-DHAS_READY", has(|of| of.ready)),
         ("-DHAS_LOST", has(|of| of.lost)),
         ("-DHAS_ACK_FILTER", has(|of| of.ack_filter)),
-        ("-DWANTS_HOSTS", look_at("source_hash")),
+        ("-DWANTS_HOSTS", any_mentions("source_hash")),
         ("-DWANTS_CANDIDATE", has(|of| of.candidate)),
         (
             "-DWANTS_FLOW",
             is_users
-                || look_at("flow_hash")
-                || scheduler.is_some_and(|name| looks_at(name, "flow_hash")),
+                || any_mentions("flow_hash")
+                || scheduler.is_some_and(|name| mentions(name, "flow_hash")),
         ),
         (
             "-DWANTS_TRAFFIC_CLASS",
             is_users
                 || ["aqm_ecn(", "aqm_dscp("]
                     .iter()
-                    .any(|at| look_at(at) || scheduler.is_some_and(|name| looks_at(name, at))),
+                    .any(|at| any_mentions(at) || scheduler.is_some_and(|name| mentions(name, at))),
         ),
     ] {
         flags.extend(given.then(|| flag.to_owned()));
@@ -238,9 +238,9 @@ fn features(program: Program, aqms: &[&Class]) -> Vec<String> {
 
 /// True if one of our headers, or one that it includes, has this text. Computing the hash of a
 /// packet's flow costs more than most AQMs, and its header need not be read, so a qdisc does so only
-/// for headers that look at them. (It also does it for every user's header, which can look at them
-/// under another name.)
-fn looks_at(name: &str, text: &str) -> bool {
+/// for headers that use them. (It also does it for every user's header, which can use them under
+/// another name.)
+fn mentions(name: &str, text: &str) -> bool {
     // they define all fields, and use none
     if ["aqm", "scheduler"].contains(&name) {
         return false;
@@ -251,7 +251,7 @@ fn looks_at(name: &str, text: &str) -> bool {
         let mut included = header
             .lines()
             .filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix(".h\""));
-        header.contains(text) || included.any(|name| looks_at(name, text))
+        header.contains(text) || included.any(|name| mentions(name, text))
     })
 }
 
@@ -310,10 +310,10 @@ mod tests {
         let looking: Vec<&str> = sluice_aqm::all()
             .iter()
             .map(functions)
-            .filter(|functions| looks_at(functions, "flow_hash"))
+            .filter(|functions| mentions(functions, "flow_hash"))
             .collect();
         assert_eq!(looking, ["choke", "fred", "sred", "sfb"]);
         // registry.h has no `flow_hash` itself, but its includes have
-        assert!(looks_at("registry", "flow_hash"));
+        assert!(mentions("registry", "flow_hash"));
     }
 }

@@ -207,7 +207,7 @@ class _Campaign:
         def size() -> int:
             return min(_MOST_RUNS, int(_JOB_S / self._each_s))
 
-        self._tell()
+        self._report_progress()
         try:
             for runs, done in made(deque(waiting), size, job, by):
                 self._each_s = max(1e-4, done.seconds / len(runs))
@@ -219,7 +219,7 @@ class _Campaign:
                 if time.monotonic() - self._written_s >= _WRITE_S:
                     self._writer.flush()
                     self._written_s = time.monotonic()
-                self._tell()
+                self._report_progress()
         except (KeyboardInterrupt, InterruptError):
             raise InterruptError(self._interrupted()) from None
         finally:
@@ -227,7 +227,7 @@ class _Campaign:
                 self._writer.flush()
         self._writer.merge()
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         """Report the progress, and each section that has become complete."""
         found = self._found
         if self._watch is not None:

@@ -30,7 +30,8 @@ def with_classes(scenario: NetworkScenario, record: NetworkRecord) -> NetworkRec
         if flows.tcp is not None and completions is not None:
             found[f"{flows.label}.completion_mean"] = completions
         (discipline,) = scenario.disciplines
-        if flows.kind == "datagrams" and _in_one_queue(discipline):
+        is_ping = flows.tcp is None and not flows.knows_ways
+        if is_ping and _in_one_queue(discipline):
             found[f"{flows.label}.one_way_delay_mean"] = _one_way_s(scenario, record, flows)
     return replace(record, measures={**record.measures, **found})
 

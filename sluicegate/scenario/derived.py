@@ -280,6 +280,11 @@ class _AnyFlowsBase(Table):
         """Whether they are TCP flows that send as much as they can until the run ends."""
         return False
 
+    @property
+    def exchanges_one_packet(self) -> bool:
+        """Whether each answer is one packet, so that its time is a round trip, as of a probe."""
+        return False
+
     def most_packets(self, duration_s: float) -> int:
         """The most packets each way, of what is not sent by TCP and not known before the run."""
         return 0
@@ -327,6 +332,13 @@ class _ApplicationFlowsBase(FlowsBase):
 
 class WebFlowsBase(_ApplicationFlowsBase):
     """What follows from users of the web."""
+
+    objects: Any  # `Sizes`, a generated class
+
+    @property
+    def exchanges_one_packet(self) -> bool:
+        """As said."""
+        return bool(self.objects.kind == "constant" and self.objects.mean_packets == 1)
 
 
 class VideoFlowsBase(_ApplicationFlowsBase):

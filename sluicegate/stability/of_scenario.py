@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 from scipy import optimize
@@ -77,10 +78,11 @@ def _wait_s(model: AqmModel, network: Callable[[float], FluidNetwork], empty_s: 
 
 def _checked(group: Flows, place: int) -> TcpFlows:
     where = f"flows[{place}]"
-    if group.kind != "tcp" or group.packets is not None or group.stop_s is not None:
+    if not group.is_endless_tcp:
         raise SluiceError(
             f"{where} must be TCP flows without end (kind = 'tcp'): the model has no other"
         )
+    group = cast(TcpFlows, group)
     if group.route not in (None, "forward") or group.source is not None:
         raise SluiceError(f"{where}.route must be 'forward': the model has one direction")
     if group.tcp.congestion_control != "reno":

@@ -99,14 +99,14 @@ fn echo(arrived: Ecn) -> u8 {
     }
 }
 
-/// True if the flags of the answer tell that a SYN arrived marked.
-pub(crate) fn tells_of_mark(answer: u8) -> bool {
+/// True if the flags of the answer say that a SYN arrived marked.
+pub(crate) fn reports_mark(answer: u8) -> bool {
     answer == echo(Ecn::Ce)
 }
 
-/// True if the flags of the answer tell that the codepoint of a SYN changed on the way as no AQM
-/// changes it (RFC 9768, section 3.2.2.3). The reserved flags tell that it did not.
-pub(crate) fn tells_of_mangling(sent: Ecn, answer: u8) -> bool {
+/// True if the flags of the answer say that the codepoint of a SYN changed on the way as no AQM
+/// changes it (RFC 9768, section 3.2.2.3). The reserved flags say that it did not.
+pub(crate) fn reports_mangling(sent: Ecn, answer: u8) -> bool {
     let arrived = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce]
         .into_iter()
         .find(|codepoint| echo(*codepoint) == answer)
@@ -235,11 +235,11 @@ mod tests {
         ] {
             let answer = Server::Accurate.answers(Feedback::Accurate, 0b111, arrived);
             assert_eq!(
-                tells_of_mangling(sent, answer),
+                reports_mangling(sent, answer),
                 mangled,
                 "{sent:?} {arrived:?}"
             );
         }
-        assert!(!tells_of_mangling(NotEct, 0b101));
+        assert!(!reports_mangling(NotEct, 0b101));
     }
 }

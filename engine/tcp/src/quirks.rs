@@ -3,7 +3,7 @@
 //! Each deviation is a field of [`Quirks`]; its comment names the function of ns-2 or Linux that
 //! causes it. Only this file describes the deviations. Other files follow the RFCs and read the
 //! fields by name. Seven fields of Linux concern recovery by times alone: `restarts_timer_at_first`,
-//! `restarts_timer_by_sack`, `times_every_ack`, `looks_at_sack_first`, `counts_timer_as_ack`,
+//! `restarts_timer_by_sack`, `times_every_ack`, `reads_sack_first`, `counts_timer_as_ack`,
 //! `marks_reduce_by_and_by` and `questions_time_outs`.
 
 /// Deviations from the RFCs. A field that is false stands for the behaviour of the RFCs.
@@ -73,7 +73,7 @@ pub struct Quirks {
     /// (`tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`, `tcp_rack_advance`). If an ACK was
     /// delayed, this is an older packet, and the loss is found one ACK later. RFC 8985, section
     /// 6.2, step 2, takes the round-trip time of the packet sent last.
-    pub looks_at_sack_first: bool,
+    pub reads_sack_first: bool,
     /// Linux, two rules of the same function (`tcp_rack_reo_timeout`). A recovery that the
     /// reordering timer begins has counted one packet as delivered, so that it may send one more
     /// than what arrives; RFC 9937 counts deliveries only. And during a recovery, whatever began
@@ -147,7 +147,7 @@ impl Quirks {
         restarts_timer_by_sack: true,
         keeps_threshold_in_recovery: true,
         times_every_ack: true,
-        looks_at_sack_first: true,
+        reads_sack_first: true,
         counts_timer_as_ack: true,
         questions_time_outs: true,
         has_coarse_timers: true,
@@ -181,7 +181,7 @@ impl Quirks {
         restarts_timer_by_sack: false,
         keeps_threshold_in_recovery: false,
         times_every_ack: false,
-        looks_at_sack_first: false,
+        reads_sack_first: false,
         counts_timer_as_ack: false,
         questions_time_outs: false,
         has_coarse_timers: false,

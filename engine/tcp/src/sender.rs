@@ -4,7 +4,7 @@ use crate::accurate_ecn::FIRST_COUNT;
 use crate::config::{Config, Variant};
 use crate::congestion::{Congestion, Event};
 use crate::deadline::Deadline;
-use crate::negotiation::{Settled, tells_of_mangling, tells_of_mark};
+use crate::negotiation::{Settled, reports_mangling, reports_mark};
 use crate::recovery::{self, Rack, Scoreboard};
 use crate::rto::Rto;
 use crate::segment::{Ack, Segment};
@@ -202,9 +202,9 @@ impl Sender {
             if lesser.congestion_control != config.congestion_control {
                 self.congestion = Congestion::new(lesser);
             }
-        } else if tells_of_mangling(config.codepoint_of_syn(), ack.ace) {
+        } else if reports_mangling(config.codepoint_of_syn(), ack.ace) {
             self.settled = Settled::Mangled;
-        } else if config.accurate_ecn && tells_of_mark(ack.ace) {
+        } else if config.accurate_ecn && reports_mark(ack.ace) {
             self.settled = Settled::NewMarked;
         }
         Ack {

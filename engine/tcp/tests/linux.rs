@@ -27,7 +27,7 @@ fn behind_a_delayed_ack_a_loss_is_found_later() {
     };
     assert_eq!(first_sack(Quirks::NONE).sent()[0], 2);
     let mut linux = first_sack(Quirks {
-        looks_at_sack_first: true,
+        reads_sack_first: true,
         ..Quirks::NONE
     });
     assert_eq!(linux.sent(), [5, 6, 7, 8]);

@@ -25,7 +25,7 @@ from sluicegate.measures import BETWEEN, FLOWS, QUEUE, WIRES, Definition
 from sluicegate.measures.flows import COMPLETIONS, OF_DATAGRAMS, OF_TCP
 from sluicegate.measures.responsiveness import DRAFT, RPM
 from sluicegate.record import FloatArray
-from sluicegate.scenario import NetworkScenario, Sizes
+from sluicegate.scenario import NetworkScenario
 from sluicegate.scenario.network import Flows
 from sluicegate.worlds.network import bands, classes
 from sluicegate.worlds.network.at_port import at_port, names_of_bands
@@ -45,7 +45,6 @@ _NS_PER_S = 1e9
 _UNCOUNTED = "counting by class would take too much memory"
 # positions of the kinds of packets in the engine's counts; 1 are ACKs
 _DATA, _DATAGRAM = 0, 2
-_ONE_PACKET = Sizes(kind="constant", mean_packets=1)
 # the measures of kinds of packets
 _OF_KINDS = ("tcp_*", "datagram_loss_ratio", "datagram_delay_*")
 
@@ -204,17 +203,15 @@ class _Counted:
 
 def _probes_and_load(scenario: NetworkScenario) -> tuple[list[str], list[str]]:
     """The classes of which RPM is made: exchanges of one packet, and TCP flows without an end."""
-
-    def is_probe(flows: Flows) -> bool:
-        return flows.kind == "web" and flows.objects == _ONE_PACKET
-
     of_groups = list(zip(scenario.classes(), scenario.flows, strict=False))
 
     def all_are(kind: Callable[[Flows], bool]) -> list[str]:
         others = {name for name, flows in of_groups if not kind(flows)}
         return [name for name in dict.fromkeys(name for name, _ in of_groups) if name not in others]
 
-    return all_are(is_probe), all_are(lambda flows: flows.is_endless_tcp)
+    return all_are(lambda flows: flows.exchanges_one_packet), all_are(
+        lambda flows: flows.is_endless_tcp
+    )
 
 
 def _together(by_class: classes.Counted, names: Sequence[str]) -> EndCounts | None:

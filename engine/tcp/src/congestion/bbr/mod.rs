@@ -300,14 +300,14 @@ impl State {
             self.conserves = false;
         }
         let is_limited = self.is_limited(&rate);
-        self.look_for_policer(flight.lost > 0, is_limited, now_ns);
+        self.detect_policer(flight.lost > 0, is_limited, now_ns);
         let rate = f64::from(rate.packets) * 1e9 / rate.interval_ns as f64;
         if !is_limited || rate >= self.largest_rate.get() {
             self.largest_rate.take(self.rounds, rate);
         }
     }
 
-    fn look_for_policer(&mut self, loses: bool, is_limited: bool, now_ns: u64) {
+    fn detect_policer(&mut self, loses: bool, is_limited: bool, now_ns: u64) {
         if self.policer.rate().is_some() {
             let counts = self.mode == Mode::ProbeBw && self.round_starts;
             if counts && self.policer.is_over() {
@@ -380,7 +380,7 @@ impl State {
         self.full_rate = 0.0;
         self.round_starts = true;
         self.totals.lost += u64::from(lost);
-        self.look_for_policer(true, false, self.totals.delivered_ns);
+        self.detect_policer(true, false, self.totals.delivered_ns);
     }
 
     /// The first packet after the application was idle (`bbr_cwnd_event`).

@@ -71,11 +71,11 @@ impl Rack {
         };
         // the first block is the most recent
         let has_blocks = !ack.sack[0].is_empty();
-        if has_blocks && quirks.looks_at_sack_first {
+        if has_blocks && quirks.reads_sack_first {
             self.learn_out_of_order(ack, &mut take);
         }
         self.learn_in_order(ack, &mut take);
-        if has_blocks && !quirks.looks_at_sack_first {
+        if has_blocks && !quirks.reads_sack_first {
             self.learn_out_of_order(ack, &mut take);
         }
         found
@@ -145,7 +145,7 @@ impl Rack {
         if is_latest {
             self.latest = Some((packet.sent_ns, packet.seq));
         }
-        if is_latest || quirks.looks_at_sack_first {
+        if is_latest || quirks.reads_sack_first {
             self.rtt_ns = rtt_ns;
         }
     }
