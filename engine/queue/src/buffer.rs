@@ -65,29 +65,30 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         for lane in self.lanes.as_mut() {
             lane.retune(discipline);
         }
-        let buffer_bytes = self.occupancy().bytes;
+        let buffer = self.occupancy();
         for number in 0..self.aqms.as_ref().len() {
             if keep(number as u32, &mut self.aqms.as_mut()[number]) {
                 continue;
             }
             let aqm = start(number as u32);
             let lane = &mut self.lanes.as_mut()[number];
-            let mut before_bytes = buffer_bytes - lane.bytes();
+            let mut before = buffer;
+            before -= lane.occupancy();
             let waiting = lane.restart(Wants::of(&aqm));
             self.aqms.as_mut()[number] = aqm;
             for waiting in waiting {
-                self.rejoin(now_ns, number, waiting, before_bytes);
-                before_bytes += u64::from(waiting.packet.bytes());
+                self.rejoin(now_ns, number, waiting, before);
+                before += Occupancy::of_one(waiting.packet.bytes());
             }
         }
         self.tick_interval_ns = self.schedule.tick_interval_ns(self.aqms.as_ref());
     }
 
     /// Adds a packet to a lane in which, or in another, it has waited under another AQM.
-    /// `buffer_bytes` wait in all lanes before it.
-    fn rejoin(&mut self, now_ns: u64, own: usize, waiting: Waiting<P>, buffer_bytes: u64) {
+    /// `buffer` is what waits in all lanes before it.
+    fn rejoin(&mut self, now_ns: u64, own: usize, waiting: Waiting<P>, buffer: Occupancy) {
         let lane = &mut self.lanes.as_mut()[own];
-        if lane.show_change(now_ns, &waiting.packet, buffer_bytes) {
+        if lane.show_change(now_ns, &waiting.packet, buffer) {
             self.aqms.as_mut()[own].occupancy(lane.view(), 1);
         }
         lane.push(waiting.since_ns, waiting.packet);
@@ -109,7 +110,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         by_arrival(&mut waiting);
         for waiting in waiting {
             let own = self.schedule.classify(now_ns, &waiting.packet, &mut random);
-            self.rejoin(now_ns, own, waiting, self.occupancy().bytes);
+            self.rejoin(now_ns, own, waiting, self.occupancy());
             let lane = &self.lanes.as_ref()[own];
             self.schedule.join(own, lane, waiting.packet.bytes());
         }
@@ -171,9 +172,9 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         observer: &mut impl Observer<P>,
     ) -> Verdict {
         let full = !self.has_room(packet.bytes());
-        let buffer_bytes = self.occupancy().bytes;
+        let buffer = self.occupancy();
         let lane = &mut self.lanes.as_mut()[own];
-        lane.show_arrival(now_ns, packet, full, buffer_bytes, random);
+        lane.show_arrival(now_ns, packet, full, buffer, random);
         let verdict = self.schedule.arrive(self.aqms.as_mut(), own, lane.view());
         observer.note(now_ns, own, Event::Arrive(lane.view(), verdict));
         self.verdicts[verdict as usize] += 1;
@@ -203,9 +204,9 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
                 }
             }
         }
-        let buffer_bytes = self.occupancy().bytes;
+        let buffer = self.occupancy();
         let lane = &mut self.lanes.as_mut()[own];
-        let told = lane.show_change(now_ns, &packet, buffer_bytes);
+        let told = lane.show_change(now_ns, &packet, buffer);
         if told {
             self.aqms.as_mut()[own].occupancy(lane.view(), 1);
         }
@@ -311,17 +312,17 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         let victim = from.remove(index).expect("a packet at every index");
         from.note_idle(now_ns);
         self.schedule.leave(lane, from, victim.bytes());
-        let buffer_bytes = self.occupancy().bytes;
+        let buffer = self.occupancy();
         let from = &mut self.lanes.as_mut()[lane];
-        let told = from.show_change(now_ns, &victim, buffer_bytes);
+        let told = from.show_change(now_ns, &victim, buffer);
         if told {
             self.aqms.as_mut()[lane].occupancy(from.view(), -1);
         }
         if is_needless {
-            from.show_loss(now_ns, &victim, buffer_bytes);
+            from.show_loss(now_ns, &victim, buffer);
             self.schedule.thinned(from.view());
         } else if self.schedule.watches_losses() {
-            from.show_loss(now_ns, &victim, buffer_bytes);
+            from.show_loss(now_ns, &victim, buffer);
             self.schedule.lost(from.view());
         }
         observer.note(now_ns, lane, Event::Leave(index, told.then(|| from.view())));
@@ -343,14 +344,14 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
             let lane = &mut lanes[next];
             let mut head = lane.pop()?;
             self.schedule.leave(next, lane, head.packet.bytes());
-            let buffer_bytes = self.schedule.occupancy(lanes).bytes;
+            let buffer = self.schedule.occupancy(lanes);
             let lane = &mut lanes[next];
-            let told = lane.show_change(now_ns, &head.packet, buffer_bytes);
+            let told = lane.show_change(now_ns, &head.packet, buffer);
             if told {
                 self.aqms.as_mut()[next].occupancy(lane.view(), -1);
             }
             observer.note(now_ns, next, Event::Leave(0, told.then(|| lane.view())));
-            if lane.show_departure(now_ns, &head, buffer_bytes, random) {
+            if lane.show_departure(now_ns, &head, buffer, random) {
                 let verdict = self.schedule.depart(self.aqms.as_mut(), next, lane.view());
                 observer.note(now_ns, next, Event::Depart(lane.view(), verdict));
                 if verdict != Verdict::Admit {

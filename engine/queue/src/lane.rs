@@ -132,11 +132,11 @@ impl<P: Packet> Lane<P> {
     }
 
     #[inline]
-    fn show(&mut self, now_ns: u64, packet: &P, buffer_bytes: u64, random: u64) {
+    fn show(&mut self, now_ns: u64, packet: &P, buffer: Occupancy, random: u64) {
         self.view.now_ns = now_ns;
         self.view.sojourn_ns = 0;
         self.view.random = random;
-        self.view.buffer_bytes = buffer_bytes;
+        self.view.buffer_bytes = buffer.bytes;
         self.view.packet_bytes = packet.bytes();
         self.view.flow_hash = packet.flow_hash();
         self.view.candidate_flow_hash = 0;
@@ -145,18 +145,18 @@ impl<P: Packet> Lane<P> {
         self.view.traffic_class = packet.traffic_class();
     }
 
-    /// Makes the view of an arriving packet. `buffer_bytes` wait in all lanes, here and in the other
-    /// functions.
+    /// Makes the view of an arriving packet. `buffer` is what waits in all lanes, here and in the
+    /// other functions.
     #[inline]
     pub fn show_arrival(
         &mut self,
         now_ns: u64,
         packet: &P,
         full: bool,
-        buffer_bytes: u64,
+        buffer: Occupancy,
         random: &mut impl FnMut() -> u64,
     ) {
-        self.show(now_ns, packet, buffer_bytes, random());
+        self.show(now_ns, packet, buffer, random());
         self.view.full = u8::from(full);
         if self.wants.candidate {
             self.draw_candidate(random);
@@ -181,16 +181,16 @@ impl<P: Packet> Lane<P> {
     /// Makes the view for an AQM that follows the occupancy, of a packet that is about to join the
     /// waiting packets or has left them. Returns false if the AQM does not follow it.
     #[inline]
-    pub fn show_change(&mut self, now_ns: u64, packet: &P, buffer_bytes: u64) -> bool {
+    pub fn show_change(&mut self, now_ns: u64, packet: &P, buffer: Occupancy) -> bool {
         if self.wants.occupancy {
-            self.show(now_ns, packet, buffer_bytes, 0);
+            self.show(now_ns, packet, buffer, 0);
         }
         self.wants.occupancy
     }
 
     /// Makes the view of a packet that waited and is lost.
-    pub fn show_loss(&mut self, now_ns: u64, packet: &P, buffer_bytes: u64) {
-        self.show(now_ns, packet, buffer_bytes, 0);
+    pub fn show_loss(&mut self, now_ns: u64, packet: &P, buffer: Occupancy) {
+        self.show(now_ns, packet, buffer, 0);
     }
 
     #[inline]
@@ -251,11 +251,11 @@ impl<P: Packet> Lane<P> {
         &mut self,
         now_ns: u64,
         head: &Waiting<P>,
-        buffer_bytes: u64,
+        buffer: Occupancy,
         random: &mut impl FnMut() -> u64,
     ) -> bool {
         if self.wants.departures {
-            self.show(now_ns, &head.packet, buffer_bytes, random());
+            self.show(now_ns, &head.packet, buffer, random());
             self.view.sojourn_ns = now_ns - head.since_ns;
         }
         self.wants.departures
