@@ -12,6 +12,7 @@ import pytest
 
 import sluicegate as sg
 from sluicegate import apart, cli
+from sluicegate.beside import _GRACE_S as GRACE_S
 
 pytestmark = pytest.mark.slow
 
@@ -55,13 +56,13 @@ def given(tmp_path, monkeypatch):
 def test_a_run_beside_is_the_run_here(given, monkeypatch):
     given("")
     for simulate, file in ((sg.simulate, "scenario.toml"), (sg.network.simulate, "network.toml")):
-        beside = simulate(file, fresh=True, watch=print)
-        monkeypatch.setattr(apart, "_is_beside", True)
+        there = simulate(file, fresh=True, watch=print)
+        monkeypatch.setattr("sluicegate.beside.is_here", True)
         here = simulate(file, fresh=True)
-        monkeypatch.setattr(apart, "_is_beside", False)
-        assert beside.measures == here.measures
-        assert beside.identity == here.identity
-        for name, frame in beside.frames().items():
+        monkeypatch.setattr("sluicegate.beside.is_here", False)
+        assert there.measures == here.measures
+        assert there.identity == here.identity
+        for name, frame in there.frames().items():
             assert frame.equals(here.frames()[name]), name
     assert apart._idle
 
@@ -119,13 +120,13 @@ def test_a_view_that_is_changed_after_the_trial_is_told(given):
     assert words in str(told.value)
 
 
-def start(folder, *words, grace_s=apart._GRACE_S):
+def start(folder, *words, grace_s=GRACE_S):
     """Start a command; after Ctrl-C its run has some seconds to end."""
     command = [
         sys.executable,
         "-c",
-        "import sys; from sluicegate import apart, cli; "
-        f"apart._GRACE_S = {grace_s}; sys.exit(cli.main())",
+        "import sys; from sluicegate import beside, cli; "
+        f"beside._GRACE_S = {grace_s}; sys.exit(cli.main())",
     ]
     return subprocess.Popen(
         [*command, *words], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -143,7 +144,7 @@ def beside(parent):
         text=True,
         check=False,
     ).stdout
-    return [int(line.split()[0]) for line in text.splitlines() if "sluicegate.apart" in line]
+    return [int(line.split()[0]) for line in text.splitlines() if "sluicegate.beside" in line]
 
 
 def wait_for(what):
@@ -200,7 +201,7 @@ def test_ctrl_c_keeps_what_is_finished(given, tmp_path, after_s):
 def test_ctrl_c_does_not_wait_for_a_process_that_takes_long_to_start(given, tmp_path, monkeypatch):
     given("", slots=10**12)
     (tmp_path / "sitecustomize.py").write_text(
-        'import sys, time\nif "apart" in sys.orig_argv[-1]:\n    time.sleep(1000)\n'
+        'import sys, time\nif "beside" in sys.orig_argv[-1]:\n    time.sleep(1000)\n'
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     command = start(tmp_path, "simulate", "scenario.toml")

@@ -22,12 +22,13 @@ use crate::{
     ahead::prefetch_entry,
     endpoints::TcpReceiver,
     links::Links,
-    packet::{Packed, Packet},
+    packet::Packet,
     plan::Plan,
     routes::Routes,
     slab::Aside,
     sources::{Group, TcpKind},
     topology::{Link, Topology},
+    transit::Packed,
 };
 
 /// The receivers that acknowledge ahead of time; none if this network does not allow it.

@@ -43,6 +43,7 @@ mod timer;
 mod topology;
 mod tournament;
 mod trace;
+mod transit;
 mod world;
 
 pub use completions::{BySize, Completions, SIZES};

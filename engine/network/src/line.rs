@@ -6,7 +6,7 @@
 
 use sluice_link::Ticks;
 
-use crate::{ahead::prefetch_entry, packet::Transit};
+use crate::{ahead::prefetch_entry, transit::Transit};
 
 /// When a packet comes out, and the packet.
 type Entry = (Ticks, Transit);
@@ -161,7 +161,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::packet::{Packet, Place};
+    use crate::{packet::Packet, transit::Place};
 
     proptest! {
         #[test]

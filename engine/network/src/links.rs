@@ -13,11 +13,12 @@ use sluice_link::{Clock, Ticks, Transmitter};
 use crate::{
     early_acks::EarlyAcks,
     line::{Line, Store},
-    packet::{Kind, Packed, Packet, Place, Transit},
+    packet::{Kind, Packet},
     routes::{Leg, Routes},
     topology::Topology,
     tournament::Tournament,
     trace::{Step, Trace},
+    transit::{Packed, Place, Transit},
 };
 
 /// State of a link, in whole cache lines.

@@ -16,7 +16,7 @@ use crate::{
     endpoints::Endpoints,
     links::{Hop, Links},
     observation::PortState,
-    packet::{Packed, Packet, Place, Transit},
+    packet::Packet,
     port::{Around, Port, Site},
     routes::Routes,
     series::PortSeries,
@@ -24,6 +24,7 @@ use crate::{
     tally::Tally,
     topology::{self, Topology},
     trace::{Step, Trace, noting},
+    transit::{Packed, Place, Transit},
 };
 
 /// Maximum number of packets in transit, 32 bytes each: unlimited queues could fill the memory.

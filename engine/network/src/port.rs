@@ -12,13 +12,14 @@ use crate::{
     early_acks::Receivers,
     links::Links,
     observation::PortState,
-    packet::{Kind, Packet, Transit},
+    packet::{Kind, Packet},
     series::PortSeries,
     slab::Aside,
     tally::{Tally, hold, lost},
     topology,
     tournament::Tournament,
     trace::{Event, Step, Trace, noting},
+    transit::Transit,
 };
 
 /// A queue before a link, the random words for its AQM, and its counts.

@@ -6,10 +6,7 @@ use sluice_link::{Clock, Ticks};
 use sluice_queue::{DecisionLog, Event as QueueEvent};
 use sluice_tcp::Block;
 
-use crate::{
-    packet::{Packet, Transit},
-    slab::Aside,
-};
+use crate::{packet::Packet, slab::Aside, transit::Transit};
 
 /// A kind of event of a packet at a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

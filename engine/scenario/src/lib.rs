@@ -6,6 +6,7 @@
 //! and the reference pages are made. A world makes its plan from the typed structure; this crate
 //! knows no world.
 
+mod aqm_name;
 mod capture;
 mod describe;
 mod discipline;
@@ -30,9 +31,10 @@ pub mod slotted;
 
 use std::path::Path;
 
+pub use aqm_name::{AqmName, NO_PYTHON, aqm_class, set_python};
 pub use capture::{Recorded, fingerprint};
 pub use describe::{Default, Description, FieldDescription, Union, ValueKind, tables};
-pub use discipline::{AqmName, Discipline, NO_PYTHON, Params, aqm_class, aqm_value, set_python};
+pub use discipline::{Discipline, Params, aqm_value};
 pub use field::{Field, Named};
 pub use limits::{Bound, Limits};
 pub use network::NetworkScenario;

@@ -3,7 +3,8 @@
 use sluice_aqm::{Class, Configured, Value as Setting, schedulers};
 
 use crate::{
-    discipline::{AqmName, Params},
+    aqm_name::AqmName,
+    discipline::Params,
     limits::at_least,
     reader::Reader,
     table::{table, words},

@@ -3,10 +3,12 @@
 
 mod bursts;
 mod distribution;
+mod plan;
 mod policer;
 mod wire;
 
 pub use bursts::Bursts;
 pub use distribution::Distribution;
+pub use plan::{Loss, Tampering, WirePlan};
 pub use policer::Policer;
-pub use wire::{Loss, Tampering, Wire, WirePlan, WireTally};
+pub use wire::{Wire, WireTally};

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sluicegate import _engine, apart, store
+from sluicegate import _engine, apart, beside, store
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, Scenario
 
@@ -51,7 +51,7 @@ def _try(
     discipline: Discipline,
     grid: float | NDArray[np.float64],
     *,
-    watch: apart.Watch | None,
+    watch: beside.Watch | None,
 ) -> None:
     _built(scenario, discipline, grid)
 

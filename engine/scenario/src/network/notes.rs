@@ -5,7 +5,8 @@ use sluice_aqm::{Class, Configured, Value};
 use sluice_link::Service;
 
 use crate::{
-    discipline::{AqmName, Discipline},
+    aqm_name::AqmName,
+    discipline::Discipline,
     network::{flows::Flows, rate::Rate, scenario::NetworkScenario, topology::SimplexLink},
     show::rounded,
 };
