@@ -3,10 +3,11 @@
     .venv/bin/python bench/instructions.py [FOLDER ...]
 
 Counts in user space: per slot (slotted), per packet through the bottleneck (network) and per
-solution (chain). `perf stat` counts where the processor's counters can be read; else valgrind's
-callgrind counts the instructions, which takes minutes. A run is counted at two lengths and the
-difference is taken, so the start of Python is not counted. FOLDER is a copy of another commit in
-which `make build` was run; modules that only that commit imports are looked for on PYTHONPATH.
+solution (chain). `perf stat` counts the process where the processor's counters can be read; else
+valgrind's callgrind counts the instructions of the engine alone, without Python (callgrind.py),
+which takes minutes. A run is counted at two lengths and the difference is taken, so that its start
+is not counted. FOLDER is a copy of another commit in which `make build` was run; modules that only
+that commit imports are looked for on PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from callgrind import instructions_of
 from rich.console import Console
 from rich.table import Table
 
@@ -88,10 +90,9 @@ def count(folder: Path, code: str, size: float, by_perf: bool) -> tuple[list[flo
     events = ",".join(f"{event}:u" for event in EVENTS)
     command = ["perf", "stat", "-x,", "-e", events]
     with tempfile.TemporaryDirectory() as empty:
+        profile = Path(empty, "callgrind.out")
         if not by_perf:
-            # a file, as callgrind removes what it writes to: as root even /dev/null
-            out = f"--callgrind-out-file={empty}/callgrind.out"
-            command = ["valgrind", "--tool=callgrind", out]
+            command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
         done = subprocess.run(
             [*command, sys.executable, "-c", code, f"{size:g}" if size < 1e3 else f"{size:.0f}"],
             capture_output=True,
@@ -103,11 +104,14 @@ def count(folder: Path, code: str, size: float, by_perf: bool) -> tuple[list[flo
             | {"SLUICE_RUNS": empty, "PYTHONHASHSEED": "0"}
             | {"RAYON_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
         )
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    found = re.findall(r"^([\d.]+),,", done.stderr, re.MULTILINE)
-    found = found if by_perf else re.findall(r"Collected : (\d+)", done.stderr)
-    return list(map(float, found)), float(done.stdout)
+        if done.returncode:
+            raise SystemExit(done.stderr)
+        if by_perf:
+            found = [float(each) for each in re.findall(r"^([\d.]+),,", done.stderr, re.MULTILINE)]
+        else:
+            with profile.open() as lines:
+                found = [float(instructions_of("/_engine.", lines))]
+    return found, float(done.stdout)
 
 
 def main() -> None:
@@ -124,7 +128,7 @@ def main() -> None:
         for folder in folders:
             short, long = (count(folder.resolve(), code, size, by_perf) for size in (less, more))
             per = long[1] - short[1]
-            cells += [f"{(b - a) / per:,.1f}" for a, b in zip(short[0], long[0], strict=True)]
+            cells += [f"{(b - a) / per:,.2f}" for a, b in zip(short[0], long[0], strict=True)]
         table.add_row(name, *cells)
     Console().print(table)
 

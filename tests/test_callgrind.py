@@ -1,0 +1,62 @@
+"""What bench/callgrind.py counts of a file of callgrind's: the engine, and the C library for it."""
+
+import importlib.util
+from pathlib import Path
+
+BENCH = Path(__file__).parent.parent / "bench"
+FILE = """\
+# callgrind format
+version: 1
+positions: line
+events: Ir
+summary: 9999
+
+ob=(1) /usr/lib/libpython3.11.so.1.0
+fl=(1) ???
+fn=(1) wait_for_threads
+0 1000
+cob=(2) /site-packages/sluicegate/_engine.abi3.so
+cfn=(2) simulate
+calls=1 0
+* 500
+
+ob=(2)
+fl=(2) slotted.rs
+fn=(2)
+10 20
++1 3
+fi=(3) packet.rs
+-2 4
+fe=(2)
+cfn=(3) arrive
+calls=7 40
+* 100
+cob=(3) /usr/lib/x86_64-linux-gnu/libm.so.6
+cfn=(4) log
+calls=2 5
+* 60
+cob=(1)
+cfn=(1)
+calls=1 0
+* 800
+cfi=(2)
+cfn=(3)
+calls=1 40
+* 15
+
+fn=(3)
+40 100
++1 15
+
+ob=(3)
+fn=(4)
+5 70
+"""
+
+
+def test_it_counts_the_engine_and_what_of_the_c_library_it_calls():
+    spec = importlib.util.spec_from_file_location("callgrind", BENCH / "callgrind.py")
+    callgrind = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(callgrind)
+    # simulate 27, arrive 115, log for simulate 60: neither Python's threads, nor what they call
+    assert callgrind.instructions_of("/_engine.", FILE.splitlines()) == 202
