@@ -240,6 +240,11 @@ def test_each_parameter_has_a_reason():
         told = reasons(setting, LINK)
         params = setting.discipline(LINK).params
         assert [param.split()[0] for param, _ in told] == ["limit", *params]
+    there = replace(LINK, limit=1000)
+    assert reasons(baseline(there), there)[0] == (
+        "limit 1000",
+        "a full buffer waits 6000 ms: the buffer that is there today.",
+    )
     limit, (_, target), interval = reasons(Setting("fq_codel", 0.0404, 1.0), LINK)
     assert limit[0] == "limit 64"
     assert limit[1].startswith("a full buffer waits 384 ms, twice 140 ms")

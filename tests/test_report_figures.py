@@ -2,6 +2,7 @@
 
 import io
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -196,6 +197,24 @@ def test_a_narrow_figure_has_its_panels_one_below_the_other():
     # the wide form is unchanged
     assert drawn.get_size_inches().tolist() == before
     assert drawn.axes[0].get_subplotspec().colspan != drawn.axes[1].get_subplotspec().colspan
+
+
+def test_a_narrow_figure_has_the_names_of_its_legend_one_below_the_other():
+    drawn = Figure(figsize=(8, 3), layout="constrained")
+    names = [f"a discipline with a long name, {k}" for k in range(3)]
+    for k, name in enumerate(names):
+        drawn.subplots().plot([0, 1], [0, k], color=f"C{k}", label=name)
+    drawn.legend(loc="outside upper center", ncols=3, labelcolor="linecolor", frameon=False)
+    small = narrow(drawn)
+    FigureCanvasSVG(small).print_svg(io.BytesIO())
+    (legend,) = small.legends
+    boxes = [text.get_window_extent() for text in legend.get_texts()]
+    assert [text.get_text() for text in legend.get_texts()] == names
+    assert all(above.y0 >= below.y1 for above, below in pairwise(boxes))
+    assert all(box.x1 <= small.bbox.x1 for box in boxes)
+    (wide,) = drawn.legends
+    colours = [[text.get_color() for text in each.get_texts()] for each in (legend, wide)]
+    assert colours[0] == colours[1]
 
 
 def test_drop_functions_that_lie_on_each_other_are_named(root):

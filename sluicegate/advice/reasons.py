@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from sluicegate.advice.question import Question
-from sluicegate.advice.settings import FAMILIES, Setting, targets_s
+from sluicegate.advice.settings import FAMILIES, Setting, baseline, targets_s
 from sluicegate.report.text import value_text
 
 # default limits of Linux's qdiscs, packets (net/sched: sch_codel.c, sch_fq_codel.c, sch_pie.c,
@@ -33,7 +33,9 @@ def reasons(setting: Setting, link: Question) -> list[tuple[str, str]]:
 
 
 def _ms(seconds: float) -> str:
-    return f"{1e3 * seconds:.3g} ms"
+    value = 1e3 * seconds
+    # 6e+03 would be no number for an operator
+    return f"{value:.0f} ms" if value >= 1000 else f"{value:.3g} ms"
 
 
 def _longest(link: Question) -> str:
@@ -44,6 +46,8 @@ def _longest(link: Question) -> str:
 def _limit(setting: Setting, link: Question) -> str:
     limit = setting.queue(link).limit
     drain = f"a full buffer waits {_ms(limit * link.packet_s)}"
+    if link.buffer_s is not None and setting == baseline(link):
+        return f"{drain}: the buffer that is there today"
     if FAMILIES[setting.family].is_limit:
         return f"{drain}, which judged best of those tried"
     told = f"{drain}, twice {_longest(link)}, or 64 packets if that is more: the AQM decides"

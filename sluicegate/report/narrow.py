@@ -16,10 +16,22 @@ def narrow(figure: Figure) -> Figure:
     """A copy of a figure in the form for a narrow screen."""
     drawn = deepcopy(figure)
     height = drawn.get_figheight() * _stack(drawn)
-    for legend in drawn.legends:
-        legend.set_loc("outside lower left")
-        legend.set_ncols(1)
-        height += _LEGEND_LINE * (len(legend.get_texts()) + 1)
+    # the columns of a legend are fixed when it is made
+    wide, drawn.legends = drawn.legends, []
+    for legend in wide:
+        texts = legend.get_texts()
+        small = drawn.legend(
+            legend.legend_handles,
+            [text.get_text() for text in texts],
+            loc="outside lower left",
+            ncols=1,
+            title=legend.get_title().get_text() or None,
+            frameon=legend.get_frame_on(),
+            fontsize=texts[0].get_fontsize() if texts else None,
+        )
+        for text, before in zip(small.get_texts(), texts, strict=True):
+            text.set_color(before.get_color())
+        height += _LEGEND_LINE * (len(texts) + 1)
     drawn.set_size_inches(_WIDTH, height)
     return drawn
 
