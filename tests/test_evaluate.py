@@ -309,7 +309,7 @@ def test_pages_have_verdicts_and_pictures(tmp_path):
     assert "codel beside drop_tail" in html
     for title in (
         "Fairness of round trips",
-        "The queue in time: 8.2.6",
+        "Queue and losses in time: 8.2.6",
         "Delay and goodput: 8.2.6",
     ):
         assert title in html

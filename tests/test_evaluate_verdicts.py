@@ -43,6 +43,9 @@ def test_the_measures_of_a_run_agree_with_each_other(sixth):
             assert np.mean(run.curves["queue_windows"][-10:]) == pytest.approx(
                 run.values["queue_mean"], rel=0.3
             )
+            # windows have about as many packets each; one of 325 may be lost after the last sample
+            lost = run.curves["loss_windows"][-10:]
+            assert np.mean(lost) == pytest.approx(run.values["loss_ratio"], rel=0.15, abs=1 / 300)
             waits = run.curves["bulk.sojourn_quantiles"]
             assert (np.diff(waits) >= 0).all()
             assert waits[99] == pytest.approx(run.values["sojourn_p99"], rel=0.02, abs=1e-4)
@@ -102,6 +105,9 @@ def test_phases_follow_the_number_of_flows(tmp_path):
         mild, again, medium, heavy = (run.values[f"{name}.loss_ratio"] for name in phases)
         # one flow does not fill the buffer in a second, and 8 are more than it has room for
         assert max(mild, again) < medium < heavy
+        # and so in time: phases of five windows each, after the warm-up of five
+        windows = np.array(run.curves["loss_windows"]).reshape(-1, 5).mean(axis=1)
+        assert windows[1:] == pytest.approx([mild, medium, heavy, again], rel=0.3, abs=0.005)
         assert run.values["heavy.throughput_bps"] == pytest.approx(path.rate_bps, rel=0.02)
     for run in found.measured(case_named("8-2-6-slow"), "drop_tail"):
         slow, fast = (run.values[f"{name}.throughput_bps"] for name in ("slow", "fast"))

@@ -159,11 +159,25 @@ def _curves(
     queue = port.samples[0]
     whole = len(queue) // windows * windows
     found["queue_windows"] = queue[:whole].reshape(-1, windows).mean(axis=1).tolist()
+    found["loss_windows"] = _losses(port.series, profile.window_s)
     acknowledged = record.rows("acknowledged")[0][::windows]
     if packet_bytes is not None:
         bits = 8 * packet_bytes / (windows * port.sample_s)
         found["goodput_windows"] = (np.diff(acknowledged) * bits).tolist()
     return {name: curve for name, curve in found.items() if curve}
+
+
+def _losses(series: pl.DataFrame, window_s: float) -> list[float]:
+    """Share of the packets that were lost in each window; NaN where none came."""
+    if series.height < 2:
+        return []
+    times_s = series["time_s"].to_numpy()
+    ends_s = np.arange(0.0, times_s[-1] + window_s / 2, window_s)
+    came, lost = (
+        np.diff(np.interp(ends_s, times_s, series[name].to_numpy()))
+        for name in ("arrivals", "losses")
+    )
+    return [float(few / all_) if all_ else math.nan for few, all_ in zip(lost, came, strict=True)]
 
 
 def _quantiles(record: NetworkRecord, name: str) -> list[float]:

@@ -243,6 +243,7 @@ def _figures(page: Page, found: Evaluation, case: Case) -> None:
     if case.section in _COURSES:
         page.figure(
             plots.course_figure(found, case),
-            f"The queue in time: {title}",
-            "The mean over the replications in windows of ten round trips.",
+            f"Queue and losses in time: {title}",
+            "Means over the replications in windows of ten round trips. An empty queue wastes the "
+            "link.",
         )

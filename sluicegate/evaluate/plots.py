@@ -152,24 +152,29 @@ def _after(found: Evaluation, curves: object) -> np.ndarray:
 
 
 def course_figure(found: Evaluation, case: Case) -> Figure:
-    """The queue in time, the mean of the replications in each window of ten round trips."""
+    """Queue and losses in time, means of the replications in windows of ten round trips."""
     profile = found.plan.profile
-    figure = Figure(figsize=(WIDTH, _PANEL), layout="constrained")
-    ax = figure.subplots()
+    figure = Figure(figsize=(WIDTH, 2 * _PANEL), layout="constrained")
+    axes = list(figure.subplots(2, 1, sharex=True))
     colour = colours(found.plan.names)
-    for name in _names(found, case):
-        rows = [each.curves["queue_windows"] for each in found.measured(case, name)]
-        times_s = (np.arange(len(rows[0])) + 0.5) * profile.window_s
-        ax.plot(times_s, np.mean(rows, axis=0), color=colour[name], lw=1.3, label=label(name))
+    for ax, curve, factor in zip(axes, ("queue_windows", "loss_windows"), (1, 100), strict=True):
+        for name in _names(found, case):
+            rows = [each.curves[curve] for each in found.measured(case, name)]
+            times_s = (np.arange(len(rows[0])) + 0.5) * profile.window_s
+            means = factor * np.ma.masked_invalid(rows).mean(axis=0)
+            ax.plot(times_s, means, color=colour[name], lw=1.3, label=label(name))
+        for phase in case.phases(profile):
+            ax.axvline(phase.start_s, color=GREY, lw=0.8, ls=":")
+        ax.set_ylim(bottom=0)
+    queue, loss = axes
     for phase in case.phases(profile):
-        ax.axvline(phase.start_s, color=GREY, lw=0.8, ls=":")
-        ax.text(
-            phase.start_s, 1.0, f" {phase.name}", transform=ax.get_xaxis_transform(), fontsize=8
+        queue.text(
+            phase.start_s, 1.0, f" {phase.name}", transform=queue.get_xaxis_transform(), fontsize=8
         )
-    ax.set_ylim(bottom=0)
-    ax.set_xlabel("time (s); a low queue is better, an empty one wastes the link")
-    ax.set_ylabel("queue (packets)")
-    _finish(figure, [ax])
+    queue.set_ylabel("queue (packets):\nlow is better")
+    loss.set_ylabel("lost (%):\nlow is better")
+    loss.set_xlabel("time (s)")
+    _finish(figure, axes)
     return figure
 
 
