@@ -19,15 +19,17 @@ def narrow(figure: Figure) -> Figure:
     # the columns of a legend are fixed when it is made
     wide, drawn.legends = drawn.legends, []
     for legend in wide:
-        texts = legend.get_texts()
+        rows = zip(legend.legend_handles, legend.get_texts(), strict=True)
+        # an entry without a handle is one that matplotlib could not draw
+        handles, texts = zip(*(row for row in rows if row[0] is not None), strict=True)
         small = drawn.legend(
-            legend.legend_handles,
+            handles,
             [text.get_text() for text in texts],
             loc="outside lower left",
             ncols=1,
             title=legend.get_title().get_text() or None,
             frameon=legend.get_frame_on(),
-            fontsize=texts[0].get_fontsize() if texts else None,
+            fontsize=texts[0].get_fontsize(),
         )
         for text, before in zip(small.get_texts(), texts, strict=True):
             text.set_color(before.get_color())
