@@ -116,6 +116,9 @@ def test_it_shows_the_queue_by_keyboard_alone_and_asks_nobody_else(shown):
     focus(running, "pause")
     running.press("Enter", "\r")
     running.wait("$('state').textContent == 'paused'")
+    # less than five minutes are there: the axis goes to the first record, and 30 s at least
+    first_s = running.js("strips[0].uplot.data[0][0]")
+    assert running.js("strips[0].uplot.scales.x.min") == -max(30, -first_s)
     running.press("Enter", "\r")
     running.wait("$('state').textContent == 'live'")
     running.js("$('span').focus()")

@@ -5,6 +5,9 @@ const mbps = (bps) => bps / 1e6;
 const per_second = (row, count) => row[count] / row.interval_s;
 const of_class = (name) => (row) => (row.classes.find((each) => each[0] === name) ?? [])[2] ?? null;
 
+// least time that is shown, s: soon after the start there are few records, and all of them have room
+const LEAST_S = 30;
+
 // a strip: its title and unit, how it is read, and its lines: name, colour, value of a row, dashes
 const STRIPS = [
   ["Rate", "Mbit/s", "What came to the queue, and what left it. While more comes than the link carries, the queue grows.", [
@@ -83,7 +86,7 @@ class Strip {
       ...this.size(),
       legend: { show: false },
       cursor: { show: false },
-      scales: { x: { time: false, range: () => [-span(), 0] }, y: { range: (_, __, most) => [0, most > 0 ? 1.1 * most : 1] } },
+      scales: { x: { time: false, range: (_, first) => [-Math.min(span(), Math.max(LEAST_S, -(first ?? 0))), 0] }, y: { range: (_, __, most) => [0, most > 0 ? 1.1 * most : 1] } },
       axes: [
         { ...axis, size: 28, values: (_, all) => all.map((s) => (s ? `${s} s` : "now")) },
         { ...axis, size: 60, values: (_, all) => all.map(short) },
