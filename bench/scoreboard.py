@@ -19,6 +19,7 @@ from sluicegate.cli.evaluate import disciplines
 from sluicegate.errors import SluiceError
 from sluicegate.evaluate import Evaluation, evaluate
 from sluicegate.evaluate.plan import DROP_TAIL
+from sluicegate.evaluate.short import sections_beside
 from sluicegate.evaluate.suite import RFC7928, case_named
 from sluicegate.evaluate.words import section_word, text
 from sluicegate.registry import aqms
@@ -72,6 +73,15 @@ def best_and_worst(found: Evaluation, name: str) -> tuple[str, str]:
     )
 
 
+def shorter_and_less(found: Evaluation, name: str) -> tuple[int, int]:
+    """In how many sections delay is shorter than drop-tail's, and in how many goodput is less."""
+    rows = sections_beside(found, name, DROP_TAIL)
+    return (
+        sum(each.delay.word == "better" for each in rows),
+        sum(each.goodput.word == "worse" for each in rows),
+    )
+
+
 def row(boards: Boards, name: str) -> list[str]:
     """A row of the table; in each cell the profiles in their order."""
 
@@ -86,13 +96,14 @@ def row(boards: Boards, name: str) -> list[str]:
     for found in boards.values():
         words = [section_word(found, section, name, DROP_TAIL) for section in found.sections]
         verdicts.append(", ".join(str(words.count(each)) for each in VERDICTS))
+    sides = cell([", ".join(map(str, shorter_and_less(found, name))) for found in boards.values()])
     ends = zip(*(best_and_worst(found, name) for found in boards.values()), strict=True)
     case = case_named(MIX)
     felt = [
         cell([text(each, found.mean(case, name, each), units=False) for found in boards.values()])
         for each in FELT
     ]
-    return [f"`{_plain(name)}`", *middles, cell(verdicts), *map(cell, ends), *felt]
+    return [f"`{_plain(name)}`", *middles, sides, cell(verdicts), *map(cell, ends), *felt]
 
 
 def _plain(name: str) -> str:
@@ -103,7 +114,7 @@ def _plain(name: str) -> str:
 def header() -> list[str]:
     """The heads of the columns."""
     return [
-        *("discipline", "delay", "goodput", ", ".join(VERDICTS)),
+        *("discipline", "delay", "goodput", "shorter delay, less goodput", ", ".join(VERDICTS)),
         *(f"shortest delay at {100 * KEPT:g} % of the goodput", "least goodput"),
         *(f"{said} in 9.1" for said in FELT.values()),
     ]
