@@ -340,7 +340,11 @@ def test_the_command_prints_verdicts_and_writes_the_page(tmp_path, capsys, monke
     assert [printed.count(f"\n{each}\n") for each in (*beside, *others)] == [1, 1, 1, 0, 0]
     assert "better in queueing delay of bulk (" in printed
     assert f"report: {out}/report.html" in printed
-    assert {"report.html", "measures.csv", "verdicts.csv"} <= {each.name for each in out.iterdir()}
+    tables = {"report.html", "measures.csv", "verdicts.csv", "sections.csv"}
+    assert tables <= {each.name for each in out.iterdir()}
+    (row, *_) = pl.read_csv(out / "sections.csv", infer_schema=False).to_dicts()
+    assert (row["section"], row["other"]) == ("5.1.1", "drop_tail")
+    assert f"{100 * float(row['queueing_delay_ratio']):.0f} % of that of drop_tail" in printed
     # without --reference it is pie for CoDel, too
     assert main(["evaluate", "codel", "--sections", "4.4", *words[4:]]) == 0
     assert "with 12 more runs, which the folder has" in capsys.readouterr().out

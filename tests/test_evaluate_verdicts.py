@@ -146,6 +146,9 @@ def test_pages_are_whole_and_videos_adapt(tmp_path):
     delay, *_ = (each for each in found.compared(case, "codel") if each.measure == "rpm")
     assert delay.word == "better"
     html = evaluation_page(found, ["drop_tail"]).html()
+    # of TCP, too: it is known of each class that gets data
+    for told in ("jitter of web (ms)", "jitter of video (ms)", "jitter of bulk (ms)"):
+        assert told in html
     for told in ("What people feel: 9.1", "ITU-T G.107", "3GPP TS 22.105", "R. Brown 2021"):
         assert told in html
 

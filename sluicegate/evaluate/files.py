@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sluicegate.evaluate.evaluation import Evaluation
 from sluicegate.evaluate.page import evaluation_page
 from sluicegate.evaluate.plan import EvaluationFolder
+from sluicegate.evaluate.short import sections_frame
 from sluicegate.report.csv import csv_text
 
 _PAGE = "report.html"
@@ -21,5 +22,6 @@ def write_files(found: Evaluation, others: Sequence[str], out: str) -> str:
     folder = EvaluationFolder(out)
     folder.write("measures.csv", csv_text(found.frame()))
     folder.write("verdicts.csv", csv_text(found.verdicts(others)))
+    folder.write("sections.csv", csv_text(sections_frame(found, others)))
     folder.write(_PAGE, evaluation_page(found, others).html())
     return f"{out.rstrip('/')}/{_PAGE}"

@@ -30,6 +30,8 @@ from sluicegate.report.page import Page
 # sections with a course in time
 _COURSES = ("8.2.5", "8.2.6", "S2")
 _ROUND_TRIPS = "6.2"
+# of which the RFC asks for the jitter of each application
+_OF_APPLICATIONS = ("7.2", "9.1")
 _SENSITIVITY = "8.3"
 # beside those by which a case judges
 _ALSO = ("utilization", "loss_ratio")
@@ -93,7 +95,8 @@ def evaluation_page(found: Evaluation, others: Sequence[str]) -> Page:
     page.section("Data")
     page.text(
         "measures.csv has every measure of every scenario with its interval, verdicts.csv every "
-        "comparison, and runs/ every replication (Parquet), with the curves of the pictures."
+        "comparison, sections.csv the verdicts by section, and runs/ every replication "
+        "(Parquet), with the curves of the pictures."
     )
     return page
 
@@ -218,6 +221,8 @@ def _shown(found: Evaluation, case: Case) -> list[str]:
     classes = dict.fromkeys(each.rpartition(".")[0] for each in case.judged)
     if found.plan.suite.marks:
         more += ["mark_ratio", *(f"{each}.sojourn_p99" for each in plots.classes(case))]
+    if case.section in _OF_APPLICATIONS:
+        more += [name for name in sorted(known) if name.endswith(".jitter")]
     if case.section.startswith(("6", "4.5")):
         more += [f"{each}.loss_ratio" for each in classes if each]
     return more

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+import polars as pl
+
 from sluicegate.evaluate.case import Fitted
 from sluicegate.evaluate.evaluation import Evaluation
 from sluicegate.evaluate.verdict import LEAST, Comparison, together
@@ -70,6 +72,26 @@ def sections_beside(found: Evaluation, name: str, other: str) -> list[Section]:
     """The sections in which two disciplines were compared."""
     rows = (_section(found, each, name, other) for each in found.sections)
     return [row for row in rows if row.verdict != "unknown"]
+
+
+def sections_frame(found: Evaluation, others: Sequence[str]) -> pl.DataFrame:
+    """A row for each section and pair: the verdicts, and the ratios that the sentences are from."""
+    rows = [
+        {
+            "section": row.section,
+            "discipline": name,
+            "other": other,
+            "verdict": row.verdict,
+            "queueing_delay": row.delay.word,
+            "queueing_delay_ratio": row.delay.ratio,
+            "goodput": row.goodput.word,
+            "goodput_ratio": row.goodput.ratio,
+        }
+        for name, other in pairs(found, others)
+        for row in sections_beside(found, name, other)
+    ]
+    ratios = dict.fromkeys(("queueing_delay_ratio", "goodput_ratio"), pl.Float64)
+    return pl.DataFrame(rows, schema_overrides=ratios)
 
 
 def _section(found: Evaluation, section: str, name: str, other: str) -> Section:
