@@ -180,7 +180,8 @@ def _goodput_line(found: Evaluation, sides: Mapping[str, Side], other: str) -> s
     known = _ratios(sides)
     if known:
         told += f". {_middle(known, other)}"
-        low = sorted((each for each in known if known[each] < 1 - LEAST), key=known.__getitem__)
+        less = (each for each in known if sides[each].word in ("worse", "a trade"))
+        low = sorted((each for each in less if known[each] < 1), key=known.__getitem__)
         if low:
             told += f"; least {', '.join(_with(found, each, known) for each in low[:_NAMED])}"
     return f"Goodput: {told}."
@@ -268,7 +269,7 @@ def _kept_delays(found: Evaluation) -> list[str]:
             target_s = _target_s(fitted) if isinstance(fitted, Fitted) else None
             if target_s is not None:
                 targets[case.name] = target_s
-                kept.append(wait.value - (wait.half_width or 0.0) <= target_s)
+                kept.append(wait.value <= target_s)
         if waits:
             lines.append(_kept(found, name, waits, targets, kept))
     return lines
@@ -291,7 +292,7 @@ def _kept(
         return f"{told}."
     target_ms = 1e3 * median(targets.values())
     held = f"{sum(kept)} of {len(kept)} scenarios"
-    return f"{told}. Its target is {target_ms:g} ms: the mean was not above it in {held}."
+    return f"{told}. Its target is {target_ms:g} ms: the mean was at most that in {held}."
 
 
 def _target_s(fitted: Fitted) -> float | None:
