@@ -4,12 +4,14 @@ In the laboratory. How both do under TCP: `sluice compare --world kernel --world
 
     bench/qdisc.py verify            every AQM checked by the laboratory's verifier
     bench/qdisc.py cost              instructions per packet
+    bench/qdisc.py page              writes the table of `verify` into the documentation
 
-Needs the laboratory's kernel: sluice lab --fetch.
+The first two need the laboratory's kernel: sluice lab --fetch.
 """
 
 import json
 import math
+import re
 import subprocess
 import sys
 import tempfile
@@ -24,6 +26,7 @@ from sluicegate.worlds.twin.qdisc import modules_of
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "qdisc.json"
+PAGE = ROOT / "docs" / "background" / "kernel.md"
 COST_RATE_BPS = 100e6
 # The same weight, thresholds and limit for both. A TCP frame has 1514 bytes, so the kernel's limit
 # and thresholds are 100, 20 and 60 of these. `burst 145` makes tc choose a weight of 2^-9.
@@ -108,7 +111,7 @@ def lab():
 
 
 def verify():
-    """Return the verifier's lines about each AQM's qdisc, with one queue and with flow queues."""
+    """Return the instructions verified of each AQM's qdisc, with one queue and with flow queues."""
     script, files = "", {}
     one_lane = [name for name, aqm in sg.aqms().items() if not aqm.coupled]
     for number, aqm in enumerate(one_lane):
@@ -122,7 +125,12 @@ def verify():
     booted = image.build(linux, script, programs=[sluiced()], files=files)
     result = machine.run(linux, booted, patience_s=3000)
     print((result.stdout + result.stderr).decode(), end="")
-    return result.stdout.decode().splitlines()
+    found = {}
+    for line in result.stdout.decode().splitlines():
+        parts = re.fullmatch(r"([a-z]+)\d+: (\w+);.* (\d+) instructions", line)
+        scheduler, aqm, count = parts.groups()
+        found.setdefault(aqm, {})[scheduler] = int(count)
+    return found
 
 
 COST = """
@@ -283,13 +291,32 @@ def load_program():
         return path.read_bytes()
 
 
+def verified_table(verified):
+    """Yield the rows of instructions verified; AQMs with the same program are one row."""
+    yield "| AQM | one queue | flow queues |"
+    yield "| --- | ---: | ---: |"
+    same = {}
+    for aqm, counts in verified.items():
+        same.setdefault((counts["fifo"], counts["fq"]), []).append(f"`{aqm}`")
+    for counts, names in same.items():
+        yield f"| {', '.join(names)} | {' | '.join(f'{count:,}' for count in counts)} |"
+
+
+def page(results):
+    """Write the table of `bench/qdisc.json` into the page, between its two markers."""
+    begin, end = "<!-- verified -->\n\n", "\n\n<!-- end of verified -->"
+    before, rest = PAGE.read_text().split(begin)
+    table = "\n".join(verified_table(results["verify"]))
+    PAGE.write_text(before + begin + table + end + rest.split(end)[1])
+
+
 if __name__ == "__main__":
     what = sys.argv[1] if len(sys.argv) == 2 else ""
-    if what == "verify":
-        done = verify()
-    elif what == "cost":
-        done = cost()
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    if what == "page":
+        page(results)
+    elif what in ("verify", "cost"):
+        done = verify() if what == "verify" else cost()
+        RESULTS.write_text(json.dumps(results | {what: done}, indent=1) + "\n")
     else:
         sys.exit(__doc__)
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    RESULTS.write_text(json.dumps(results | {what: done}, indent=1) + "\n")
