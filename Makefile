@@ -124,7 +124,8 @@ test: tools needs
 # for daily work: formatting, types, and the quick tests
 check: lint
 	@echo "check: Rust"
-	@cargo test --quiet --locked $(MEMBERS) $(FEATURES) --lib
+	@# without the extension module: it has no tests, and pyo3 would be compiled with another setting than maturin's
+	@cargo test --quiet --locked $(MEMBERS) --exclude sluice-python $(FEATURES) --lib -- --skip slow_tests::
 	@echo "check: Python"
 	@$(BIN)/pytest --quiet --numprocesses $$(nproc) --dist worksteal -m "not slow"
 

@@ -1,5 +1,6 @@
 import itertools
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -17,6 +18,16 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # those that boot machines or compile copies of the sources: each takes a minute or more
 LONG = ("test_lab", "test_kernel", "test_contributing", "test_guides", "test_wheel")
+
+# a module all of whose tests are slow
+SLOW_MODULE = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.slow\b", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave slow modules unread where they are left out: reading takes as long as many tests."""
+    if config.option.markexpr == "not slow" and collection_path.suffix == ".py":
+        return bool(SLOW_MODULE.search(collection_path.read_text())) or None
+    return None
 
 
 def _rank(item):

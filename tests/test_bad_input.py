@@ -267,8 +267,12 @@ def test_a_bad_replay_is_refused_with_its_reason(line, message, tmp_path, gatewa
 COMMANDS = [
     ("aqms red", "Got unexpected extra argument(s) (red)"),
     ("nonsense", "No such command 'nonsense'."),
-    ("compare", "Missing argument 'SCENARIO.toml'."),
-    ("compare none.toml", "none.toml: No such file or directory"),
+    (
+        "compare",
+        "Missing argument 'SCENARIO.toml'.\nfor example: sluice compare scenarios/gateway.toml\n"
+        "sluice compare --help tells more",
+    ),
+    ("compare none.toml", "none.toml: No such file or directory; did you mean good.toml?"),
     ("compare .", ".: Is a directory"),
     (
         "compare good.toml --slot 5",

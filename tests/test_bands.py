@@ -123,6 +123,7 @@ def test_a_kept_record_keeps_them(records: list[NetworkRecord], tmp_path: Path) 
     assert kept.band_distributions.equals(port.band_distributions)
 
 
+@pytest.mark.slow
 def test_a_sweep_has_them_as_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The tins of CAKE are others at each point."""
     scenario = NetworkScenario.parse(

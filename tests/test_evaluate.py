@@ -20,6 +20,8 @@ from sluicegate.evaluate.suite import L4S, RFC7928, case_named
 from sluicegate.evaluate.words import case_lines
 from sluicegate.testbed.check import missing, needs
 
+pytestmark = pytest.mark.slow
+
 # ------------------------------------------------------------ making it
 
 
@@ -76,7 +78,6 @@ def test_a_section_is_complete_with_its_own_number_of_replications(tmp_path):
     assert whole.plan.told_replications() == "2 to 3 replications"
 
 
-@pytest.mark.slow
 def test_results_do_not_depend_on_who_makes_them(sixth, tmp_path):
     found, _ = sixth
     given = {"profile": BRIEF, "sections": ["5.1.1", "8.2.2"]}
@@ -215,7 +216,6 @@ def test_what_makes_no_sense_is_refused(tmp_path, disciplines, changed, message)
 # ------------------------------------------------------------ other worlds
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(bool(missing(needs())), reason="no gate here")
 def test_the_gate_does_what_it_can_and_says_what_it_leaves_out(tmp_path):
     profile = replace(BRIEF, duration_s=2.0, warm_up_s=0.5, replications=2)
@@ -240,7 +240,6 @@ def test_the_gate_does_what_it_can_and_says_what_it_leaves_out(tmp_path):
         evaluate(["drop_tail"], tmp_path / "none", sections=["9.1"], **given)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(bool(missing(needs())), reason="no gate here")
 def test_pages_of_the_web_run_in_the_gate(tmp_path, monkeypatch):
     pages = case_named("7-2-i")
@@ -300,7 +299,6 @@ def test_tables_have_every_measure(sixth):
     assert verdicts.height == 4
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_pages_have_verdicts_and_pictures(tmp_path):
     sections = ["6.2", "8.2.6"]

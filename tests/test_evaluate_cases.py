@@ -109,6 +109,7 @@ def test_scenarios_of_l4s_are_those_of_their_tables():
         L4S.chosen(["6.2"])
 
 
+@pytest.mark.slow
 def test_a_call_beside_a_download_has_its_rate_and_its_frames_from_an_aqm(tmp_path):
     brief = replace(BRIEF, rate_bps=10e6, reverse_rate_bps=10e6, duration_s=12.0, warm_up_s=8.0)
     given = {"suite": L4S, "profile": brief, "replications": 3, "workers": 1}

@@ -7,11 +7,14 @@ import sys
 from importlib import resources
 from pathlib import Path
 
-from test_evaluate import BRIEF
+import pytest
+from evaluations import BRIEF
 
 import sluicegate as sg
 from sluicegate.evaluate import evaluate
 from sluicegate.evaluate.control import COST_HEADER, TUNED, control_rows, cost_rows
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent
 

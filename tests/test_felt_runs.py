@@ -200,6 +200,7 @@ def test_bands_say_what_is_good(measure, value, word):
     )
 
 
+@pytest.mark.slow
 def test_a_page_shows_bands_with_their_sources_and_ellipses(tmp_path):
     load = network.TcpFlows(label="load", count=2, tcp=tcp(BYTES))
     both = scenario(load, sg.Discipline(aqm="drop_tail"), sg.Discipline(aqm="codel"))

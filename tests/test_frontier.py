@@ -320,6 +320,7 @@ def test_the_front_is_convex_and_no_policy_is_below():
 # --- the same model as the chain, and as a run ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arrivals",
     [

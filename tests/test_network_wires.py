@@ -101,6 +101,7 @@ def received(path, at):
     return left, came, rows
 
 
+@pytest.mark.slow
 def test_a_jitter_has_its_distribution_and_packets_their_order(tmp_path):
     mean_s = 0.004
     jitter = network.Exponential(mean_s=mean_s)

@@ -44,6 +44,8 @@ mod sensitivity;
 #[cfg(test)]
 mod sensitivity_tests;
 mod set;
+#[cfg(test)]
+mod slow_tests;
 mod solve;
 mod sweep;
 #[cfg(test)]

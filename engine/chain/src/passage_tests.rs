@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// A plan with few states and, as far as possible, numbers that are short in binary.
-fn small(arrivals: Arrivals, given: &[(String, sluice_aqm::Value)]) -> Plan {
+pub(crate) fn small(arrivals: Arrivals, given: &[(String, sluice_aqm::Value)]) -> Plan {
     let usual = [
         number("min_th", 0.5),
         number("max_th", 2.5),
@@ -25,8 +25,8 @@ fn small(arrivals: Arrivals, given: &[(String, sluice_aqm::Value)]) -> Plan {
     }
 }
 
-const GEOMETRIC: Arrivals = Arrivals::Geometric { rate: 0.25 };
-const SELF_SIMILAR: Arrivals = Arrivals::SelfSimilar {
+pub(crate) const GEOMETRIC: Arrivals = Arrivals::Geometric { rate: 0.25 };
+pub(crate) const SELF_SIMILAR: Arrivals = Arrivals::SelfSimilar {
     a: 4.0,
     q: 2.0,
     states: 2,
@@ -74,7 +74,12 @@ fn exact_times(rows: &[Vec<(usize, f64)>], is_in: &[bool]) -> Vec<[BigRational; 
 
 /// Returns mean and variance of the slots from `queue` and `average` (a point of the grid) to
 /// `bounds`.
-fn exact_passage(plan: &Plan, queue: usize, average: usize, bounds: &Bounds) -> [BigRational; 2] {
+pub(crate) fn exact_passage(
+    plan: &Plan,
+    queue: usize,
+    average: usize,
+    bounds: &Bounds,
+) -> [BigRational; 2] {
     let oracle = Oracle::new(plan);
     let (states, rows) = oracle.rows();
     let is_in: Vec<bool> = states
@@ -104,84 +109,6 @@ fn exact_passage(plan: &Plan, queue: usize, average: usize, bounds: &Bounds) -> 
     let [mean, half] = moments;
     let variance = half * BigInt::from(2) - &mean - &mean * &mean;
     [mean, variance]
-}
-
-#[test]
-fn times_are_those_of_exact_arithmetic() {
-    let by_clock = [word("sampling", "clock")];
-    for (arrivals, given) in [
-        (GEOMETRIC, &[][..]),
-        (GEOMETRIC, &by_clock),
-        (SELF_SIMILAR, &[]),
-    ] {
-        let plan = small(arrivals, given);
-        let chain = Chain::new(&plan).unwrap();
-        let none = Bounds::default();
-        for (queue, average, bounds) in [
-            (
-                3,
-                1,
-                Bounds {
-                    queue_below: Some(1),
-                    ..none
-                },
-            ),
-            (
-                3,
-                2,
-                Bounds {
-                    average_below: Some(0.5),
-                    ..none
-                },
-            ),
-            (
-                1,
-                1,
-                Bounds {
-                    queue_at_least: Some(3),
-                    ..none
-                },
-            ),
-            (
-                1,
-                0,
-                Bounds {
-                    average_at_least: Some(1.5),
-                    ..none
-                },
-            ),
-            (
-                3,
-                2,
-                Bounds {
-                    queue_below: Some(2),
-                    average_below: Some(2.0),
-                    ..none
-                },
-            ),
-        ] {
-            let [mean, variance] = exact_passage(&plan, queue, average, &bounds);
-            let set = chain.set(&bounds).unwrap();
-            let start = chain.start(queue as u32, average as f64).unwrap();
-            for (method, precision) in [(Method::Direct, 1e-14), (Method::Iterative, 1e-11)] {
-                let found = chain.first_passage(&start, &set, method).unwrap();
-                let off = relative_error(found.mean, &mean);
-                assert!(
-                    off < precision,
-                    "{bounds:?}, {method:?}: {found:?} is off by {off}"
-                );
-                // the oracle's matrix has other rounding errors
-                let allowed = found.error + 1e-14 * found.mean;
-                assert!(off * found.mean <= allowed, "{found:?}: off by {off}");
-                let off = relative_error(found.variance, &variance);
-                assert!(
-                    off < 10.0 * precision,
-                    "{bounds:?}, {method:?}: {found:?} is off by {off}"
-                );
-                assert!(found.residual < 1e-12);
-            }
-        }
-    }
 }
 
 fn drop_tail_passage(rate: f64, mu: f64, limit: u32, start: (u32, f64), bounds: Bounds) -> Passage {

@@ -16,38 +16,6 @@ pub(crate) fn exact(x: f64) -> BigRational {
     BigRational::from_float(x).unwrap()
 }
 
-#[test]
-fn geo_geo_1_k_has_its_closed_form_down_to_1e_150() {
-    for (rate, mu) in [(0.2, 0.5), (0.5, 0.5), (0.5, 0.25), (0.9, 0.5)] {
-        let plan = drop_tail(rate, mu, 250);
-        let chain = Chain::new(&plan).unwrap();
-        let solution = chain.solve(Method::Direct).unwrap();
-        let one = BigRational::from_integer(BigInt::from(1));
-        let (rate, mu) = (exact(rate), exact(mu));
-        let down = &mu * (&one - &rate);
-        let up = (&one - &mu) * &rate;
-        let mut weights = vec![one.clone(), &rate / &down];
-        while weights.len() < chain.sizes() {
-            weights.push(weights.last().unwrap() * &up / &down);
-        }
-        let total: BigRational = weights.iter().sum();
-        let mut least = 1.0_f64;
-        for (size, weight) in weights.iter().enumerate() {
-            let expected = weight / &total;
-            let found = solution.probabilities[size];
-            let off = relative_error(found, &expected);
-            assert!(
-                off < 1e-12,
-                "rate {rate}, mu {mu}, size {size}: off by {off}"
-            );
-            least = least.min(found);
-        }
-        if rate == exact(0.2) {
-            assert!(least < 1e-150);
-        }
-    }
-}
-
 /// Returns |found - expected| / expected, to 30 decimal places.
 pub(crate) fn relative_error(found: f64, expected: &BigRational) -> f64 {
     let off = (exact(found) - expected) / expected;
