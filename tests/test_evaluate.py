@@ -8,6 +8,7 @@ import pytest
 from evaluations import BRIEF
 
 import sluicegate as sg
+from sluicegate.cli import main
 from sluicegate.cli.evaluate import disciplines, usual_reference
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.evaluate import PROFILES, evaluate
@@ -323,8 +324,6 @@ def test_pages_have_verdicts_and_pictures(tmp_path):
 
 @pytest.mark.usefixtures("undrawn")
 def test_the_command_prints_verdicts_and_writes_the_page(tmp_path, capsys, monkeypatch):
-    from sluicegate.cli import main
-
     monkeypatch.setitem(PROFILES, "default", BRIEF)
     out = tmp_path / "out"
     words = ["evaluate", "codel", "--sections", "5.1.1", "--out", str(out), "--workers", "1"]
@@ -357,6 +356,26 @@ def test_the_command_prints_verdicts_and_writes_the_page(tmp_path, capsys, monke
     assert (told.out, "RFC 7928 has no scenario there" in told.err) == ("", True)
     assert main(["evaluate"]) == 2
     assert "for example: sluice evaluate codel" in capsys.readouterr().err
+
+
+def test_an_early_ctrl_c_says_what_is_kept(tmp_path, capsys, monkeypatch):
+    def struck(*_words):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(PROFILES, "default", BRIEF)
+    words = ["evaluate", "codel", "--sections", "5.1.1", "--workers", "1", "--out", str(tmp_path)]
+    # while runs are made, before the first has ended; then before any is made
+    for name, told in (
+        ("made", "no run had ended, and nothing is kept; the same command starts again"),
+        ("here_or_beside", "while no run was made: the folder has what it had; the same command"),
+    ):
+        monkeypatch.setattr(f"sluicegate.evaluate.run.{name}", struck)
+        assert main(words) == 130
+        assert f"error: interrupted{':' * (name == 'made')} {told}" in capsys.readouterr().err
+    # and in any other command
+    monkeypatch.setattr("sluicegate.cli.measures.console", struck)
+    assert main(["measures"]) == 130
+    assert capsys.readouterr().err == "error: interrupted\n"
 
 
 def test_the_usual_reference_is_a_known_aqm_that_is_not_judged_alone():

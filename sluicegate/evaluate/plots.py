@@ -46,7 +46,7 @@ def _finish(figure: Figure, axes: Sequence[Axes]) -> None:
 def overview_figure(found: Evaluation, other: str) -> Figure:
     """Queueing delay and goodput of each section, over those of another discipline."""
     sections = found.sections
-    figure = Figure(figsize=(WIDTH, 1.8 + 0.3 * len(sections)), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 2 + 0.3 * len(sections)), layout="constrained")
     axes = list(figure.subplots(1, 2, sharey=True))
     names = [name for name in found.plan.names if name != other]
     colour = colours(found.plan.names)
@@ -61,8 +61,8 @@ def overview_figure(found: Evaluation, other: str) -> Figure:
     left, right = axes
     left.set_xscale("log")
     plain_ticks(left.xaxis, (1, 2, 5))
-    left.set_xlabel(f"queueing delay over that of {other}\nleft is better")
-    right.set_xlabel(f"goodput over that of {other}\nright is better")
+    left.set_xlabel(f"queueing delay\nover that of {other}\nleft is better")
+    right.set_xlabel(f"goodput\nover that of {other}\nright is better")
     left.set_yticks(rows, map(found.plan.suite.headed, sections))
     left.invert_yaxis()
     left.set_ylabel(f"section of {found.plan.suite.title}")
