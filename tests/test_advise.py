@@ -85,7 +85,7 @@ def test_a_wrong_command_line_is_reported(words, message, capsys):
         (
             {"control": "vegas"},
             "control = vegas must be one of reno, cubic, dctcp, bbr, bbr3, prague, prague_2020, "
-            "prague_2024, ledbat, ledbatpp",
+            "prague_2021, prague_2024, ledbat, ledbatpp",
         ),
         ({"control": "dctcp"}, "dctcp needs ecn"),
         ({"packet_bytes": 10}, "packet_bytes = 10 must be between"),

@@ -197,7 +197,10 @@ def test_rows_of_a_run_are_its_flows(folder):
     ]
     alone, two = l4steam.iccrg(folder(l4steam.ICCRG, ALONE, *together))
     assert len(alone.scenario.flows) == 1
-    assert [flows.tcp.congestion_control for flows in two.scenario.flows] == ["prague", "cubic"]
+    assert [flows.tcp.congestion_control for flows in two.scenario.flows] == [
+        "prague_2021",
+        "cubic",
+    ]
     assert [flows.tcp.ecn for flows in two.scenario.flows] == [True, False]
     # from end to end, both ways
     topology = two.scenario.topology

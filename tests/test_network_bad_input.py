@@ -60,8 +60,8 @@ CASES = [
     (
         changed("flows.0.tcp.congestion_control", "vegas"),
         "flows.0.tcp.congestion_control = 'vegas' must be one of reno, cubic, dctcp, bbr, bbr3, "
-        "prague, prague_2020, prague_2024, ledbat, ledbatpp; sluice testbed --congestion-control "
-        "vegas uses the kernel's, where it has it",
+        "prague, prague_2020, prague_2021, prague_2024, ledbat, ledbatpp; sluice testbed "
+        "--congestion-control vegas uses the kernel's, where it has it",
     ),
     (
         changed("flows.0.tcp.congestion_control", "dctcp"),

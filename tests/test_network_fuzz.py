@@ -51,7 +51,7 @@ CHOICES = {
 }
 ECN = st.sampled_from([True, True, False])
 # those that ask what is in flight, which only recovery by times knows
-TIMED = ["bbr", "bbr3", "prague", "prague_2020", "prague_2024"]
+TIMED = ["bbr", "bbr3", "prague", "prague_2020", "prague_2021", "prague_2024"]
 CONTROLS = ["reno", "cubic", "dctcp", "ledbat", "ledbatpp", *TIMED]
 TCP = st.one_of(
     tables(

@@ -24,7 +24,7 @@ from sluicegate.papers.l4s.disciplines import Discipline, codel, dualpi2, fq_cod
 BURSTY, SKYPE = "l4s-tests/bursty-link.csv", "l4s-tests/skype-goodput.csv"
 _TRIALS = 3
 _LIMIT = 10_240
-_CONTROLS = {"Prague": "prague", "CUBIC": "cubic"}
+_CONTROLS = {"Prague": "prague_2021", "CUBIC": "cubic"}
 _QDISCS: Mapping[str, Discipline] = {
     "DualPI2": dualpi2(),
     "fq_codel": fq_codel(),

@@ -1,6 +1,7 @@
 """Runs of the L4S team: one to four flows (IETF 109), a re-run of others' tests, and overload.
 
-Kernels 5.4 with Prague of 2020; offloads off. One run each.
+Kernels 5.4 with Prague of April (re-run, overload) and November 2020 (IETF 109); offloads off. One
+run each.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from sluicegate.papers.l4s.disciplines import DROP_TAIL, Discipline, codel, dual
 ICCRG, RERUN, OVERLOAD = (f"l4steam/{name}.csv" for name in ("iccrg109", "ect1-rerun", "overload"))
 _TRIALS = 3
 _LIMIT = 10_240
-_CONTROLS = {"Prague": "prague", "Cubic": "cubic", "DCTCP": "dctcp"}
+_CONTROLS = {"Prague": "prague_2021", "Cubic": "cubic", "DCTCP": "dctcp"}
 _AQMS = {"dualpi2": dualpi2(), "fq_codel_tst": codel(ecn=True)}
 
 

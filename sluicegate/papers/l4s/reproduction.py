@@ -46,12 +46,13 @@ _SPREAD = (
     "published standard deviations or within 10 %."
 )
 _CHOICES = (
-    "Prague is module version 0.7, with independence of the round trip below 25 ms. That of "
-    "2020-04 and of 2020-08 (the re-run, overload, S1 and S6 of l4s-tests) had none, and has none "
-    "here: prague_2020. That of L4S-PAM2025 is prague_2024: small windows follow from a rate, and "
-    "the window's fraction is paced. The fallback where the queue seems to be a classic one is on "
-    "in the re-run and in one set of L4S-PAM2025: that of module version 0.6, and for L4S-PAM2025 "
-    "that of its kernel, 5.15, which takes every queue for a classic one.",
+    "Each set has the Prague of its time. That of 2020-04 and of 2020-08 (the re-run, overload, S1 "
+    "and S6 of l4s-tests) is prague_2020, whose rate depends on the round trip, however short it "
+    "is. That of IETF 109 and of 2021-06 (bursty links, Skype) is prague_2021: after 500 rounds "
+    "round trips below 25 ms count as 25 ms. That of L4S-PAM2025 is prague_2024: small windows "
+    "follow from a rate. The fallback where the queue seems to be a classic one is on in the "
+    "re-run and in one set of L4S-PAM2025; there it is that of its kernel, 5.15, which takes every "
+    "queue for a classic one.",
     "Round trips of L4S-PAM2025 and IETF 109 are means of what TCP itself held for them, read by "
     "iperf3 once a second, and so are ours. Those of the re-run have quantiles of such readings, "
     "ours are those of packets.",

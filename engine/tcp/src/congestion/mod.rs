@@ -208,6 +208,7 @@ controls! {
     bbr3::Bbr3,
     prague::Prague,
     prague_2020::Prague2020,
+    prague_2021::Prague2021,
     prague_2024::Prague2024,
     ledbat::Ledbat,
     ledbatpp::Ledbatpp,

@@ -6,11 +6,18 @@
 //! It differs from DCTCP in this: the estimate starts at 0, and the first mark halves the window;
 //! packets that are not marked let the window grow, after a mark, too; and flows with round trips
 //! below 25 ms grow as if theirs were 25 ms. Small windows are in `small_windows`, which `prague_2024`
-//! has. Not here: two effects of the order of its statements: an ACK that also
-//! acknowledges packets without a mark undoes the halving by the first mark in slow start, and after a
-//! time-out the window grows back by a packet for each ACK, not for each packet.
+//! has. Steps of the window, from which slow start ends, are as in Linux in `steps`, which older
+//! versions have; module version 0.7 has them, too, but not here, nor in the laboratory's program.
+
+#[path = "prague_steps.rs"]
+mod steps;
+#[path = "prague_version.rs"]
+mod version;
 
 use std::marker::PhantomData;
+
+pub(crate) use steps::Steps;
+pub(crate) use version::{Paced, Version};
 
 use super::classic_queue::ClassicQueue;
 use super::small_windows::SmallWindows;
@@ -20,10 +27,6 @@ use crate::sender::Phase;
 
 /// Weight of the last round in the estimate (`PRAGUE_SHIFT_G`).
 const GAIN: f64 = 1.0 / 16.0;
-
-/// Rounds since slow start after which shorter round trips count as the target
-/// (`PRAGUE_RTT_TRANSITION`).
-const ROUNDS_BEFORE: u32 = 4;
 
 /// Least window, packets.
 const LEAST_WINDOW: f64 = 2.0;
@@ -38,27 +41,6 @@ const PACKET_OVER_PAYLOAD: f64 = 1500.0 / 1448.0;
 
 /// Packets that leave within this part of a second leave together.
 const BURSTS_PER_SECOND: f64 = 4096.0;
-
-/// What differs between versions.
-pub(crate) trait Version: Default {
-    /// Round trips that are shorter count as so long, ns.
-    const TARGET_NS: u64;
-
-    /// How many bits the thresholds of its fallback lack.
-    const MISSING_BITS: i32 = 0;
-
-    /// The estimate with the first mark.
-    const FIRST_ALPHA: f64 = 0.0;
-
-    /// True if it paces by the window with its fraction, whatever is in flight.
-    const PACES_FRACTIONS: bool = false;
-
-    /// Least number of packets that leave together.
-    const LEAST_BURST: u32 = 1;
-
-    /// True if it controls small windows by their rate.
-    const SMALL_WINDOWS: bool = false;
-}
 
 /// Module version 0.7.
 #[derive(Clone, Debug, Default)]
@@ -89,6 +71,10 @@ struct State<V> {
     estimated_ns: u64,
     /// Rounds outside of slow start.
     rounds: u32,
+    /// From a loss until the state is open again; and the carry before the last time-out
+    /// ([`Steps`]).
+    recovers: bool,
+    carry_before: f64,
     /// An ACK beyond this packet ends the state CWR, which marks begin.
     cwr_end: u32,
     /// When marks reduced the window last.
@@ -121,7 +107,7 @@ impl<V: Version> Control for Of<V> {
     ) {
         let Some(flight) = &ack.flight else { return };
         let state = &mut *self.0;
-        if state.window == 0.0 {
+        if state.window == 0.0 && state.srtt_ns == 0 {
             state.window = window.cwnd;
         }
         (state.srtt_ns, state.in_flight) = (ack.srtt_ns, flight.now);
@@ -130,13 +116,20 @@ impl<V: Version> Control for Of<V> {
         }
         state.answer_marks(window, ack);
         let is_used = 2.0 * f64::from(flight.before) >= window.cwnd;
-        if ack.phase != Phase::Recovery && is_used {
-            state.grow(window, ack.delivered.saturating_sub(ack.ce));
+        let unmarked = ack.delivered.saturating_sub(ack.ce);
+        if V::STEPS == Steps::Simple {
+            if ack.phase != Phase::Recovery && is_used {
+                state.grow(window, unmarked);
+            }
+            state.estimate(window, ack);
+            let target = state.window.ceil();
+            window.cwnd += (target - window.cwnd).clamp(-1.0, 1.0);
+            window.cwnd = window.cwnd.max(LEAST_WINDOW);
+        } else {
+            state.recovers &= ack.phase != Phase::Open || ack.next <= state.cwr_end;
+            state.follow(window, if is_used { unmarked } else { 0 });
+            state.estimate(window, ack);
         }
-        state.estimate(window, ack);
-        let target = state.window.ceil();
-        window.cwnd += (target - window.cwnd).clamp(-1.0, 1.0);
-        window.cwnd = window.cwnd.max(LEAST_WINDOW);
         if ack.srtt_ns > 0 {
             state.set_rate(window, ack.now_ns);
         }
@@ -150,9 +143,14 @@ impl<V: Version> Control for Of<V> {
                 window.open_connection(config, timeouts, marked);
                 state.window = window.cwnd;
             }
-            Event::Loss { used, .. } => {
+            Event::Loss { used, begins } => {
                 if used.is_some() {
-                    state.reduce(window, DECREASE);
+                    if begins || V::STEPS == Steps::Simple {
+                        state.lose(window);
+                    } else {
+                        // a probe has repaired it: CWR (`tcp_process_tlp_ack`)
+                        state.reduce(window, 1.0 - state.share() / 2.0);
+                    }
                 }
             }
             Event::TimeOut {
@@ -160,16 +158,11 @@ impl<V: Version> Control for Of<V> {
             } => {
                 window.remember();
                 state.small.remember();
-                if used.is_some() {
-                    state.reduce(window, DECREASE);
-                }
-                window.cwnd = f64::from(in_flight) + 1.0;
-                state.window = window.cwnd;
+                state.time_out(window, used.is_some(), in_flight);
             }
             Event::SpuriousTimeOut => {
-                window.undo();
                 state.small.undo();
-                state.window = window.cwnd;
+                state.undo(window);
             }
             Event::Idle { restarts, .. } => {
                 if restarts {
@@ -208,24 +201,24 @@ impl<V: Version> Control for Of<V> {
 }
 
 impl<V: Version> State<V> {
-    /// Returns packets per second: whole ones of the window, or those in flight if they are more,
-    /// unless it paces by fractions (`prague_update_pacing_rate`).
+    /// Returns packets per second, in early slow start twice as many (`prague_update_pacing_rate`).
     fn rate(&self, window: &Window, srtt_ns: u64) -> f64 {
         let windows = if window.cwnd < window.ssthresh / 2.0 {
             2.0
         } else {
             1.0
         };
-        windows * self.packets() * 1e9 / srtt_ns as f64
+        windows * self.base_rate(window, srtt_ns)
     }
 
-    /// Returns how many packets are to leave in a round trip.
-    fn packets(&self) -> f64 {
-        if V::PACES_FRACTIONS {
-            self.window
-        } else {
-            self.window.floor().max(f64::from(self.in_flight))
-        }
+    /// Returns that rate outside of slow start.
+    fn base_rate(&self, window: &Window, srtt_ns: u64) -> f64 {
+        let in_flight = f64::from(self.in_flight);
+        let packets = match V::PACED {
+            Paced::Whole => self.window.floor().max(in_flight),
+            Paced::Window => window.cwnd.max(in_flight),
+        };
+        packets * 1e9 / srtt_ns as f64
     }
 
     /// True if the window follows from a rate.
@@ -243,7 +236,7 @@ impl<V: Version> State<V> {
             self.rate(window, self.srtt_ns)
         };
         if V::SMALL_WINDOWS && self.alpha.is_some() {
-            let rate = (!follows).then(|| self.packets() * 1e9 / self.srtt_ns as f64);
+            let rate = (!follows).then(|| self.base_rate(window, self.srtt_ns));
             self.small.end_ack(window.cwnd, rate);
         }
     }
@@ -261,19 +254,36 @@ impl<V: Version> State<V> {
             self.cwr_end = ack.sent;
         }
         match self.alpha {
-            None => {
+            None if V::STEPS == Steps::Simple || begins => {
                 self.alpha = Some(V::FIRST_ALPHA);
                 self.reduce(window, DECREASE);
             }
-            Some(alpha) if begins && !self.waits(window, ack.now_ns, self.reduced_ns) => {
-                // 0 without a fallback
-                let share = alpha.max(self.classic.least_share());
-                self.reduce(window, 1.0 - share / 2.0);
+            Some(_) if begins && !self.waits(window, ack.now_ns, self.reduced_ns) => {
+                self.reduce(window, 1.0 - self.share() / 2.0);
             }
-            Some(_) => return,
+            _ => {
+                self.alpha = self.alpha.or(Some(V::FIRST_ALPHA));
+                return;
+            }
         }
         if begins {
             self.reduced_ns = ack.now_ns;
+        }
+    }
+
+    /// Returns twice the share of the window that a mark takes.
+    fn share(&self) -> f64 {
+        // 0 without a fallback
+        let least = self.classic.least_share();
+        self.alpha.unwrap_or(V::FIRST_ALPHA).max(least)
+    }
+
+    fn lose(&mut self, window: &mut Window) {
+        self.recovers = true;
+        let carry = self.window - window.cwnd;
+        self.reduce(window, DECREASE);
+        if V::STEPS == Steps::Carry {
+            self.window -= carry * (1.0 - DECREASE);
         }
     }
 
@@ -282,9 +292,15 @@ impl<V: Version> State<V> {
         self.window = if self.follows_rate(window) {
             self.small.reduce(share)
         } else {
-            (self.window * share).max(LEAST_WINDOW)
+            match V::STEPS {
+                Steps::Simple => (self.window * share).max(LEAST_WINDOW),
+                Steps::Fraction => self.window * share,
+                Steps::Carry => self.window - window.cwnd * (1.0 - share),
+            }
         };
-        window.ssthresh = self.window.max(LEAST_WINDOW);
+        if V::STEPS == Steps::Simple {
+            window.ssthresh = self.window.max(LEAST_WINDOW);
+        }
     }
 
     fn grow(&mut self, window: &Window, unmarked: u32) {
@@ -294,11 +310,16 @@ impl<V: Version> State<V> {
             unmarked -= grown - self.window;
             self.window = grown;
         }
+        self.climb(window, unmarked, self.window);
+    }
+
+    /// Grows by `unmarked` packets out of slow start, of a window of so many.
+    fn climb(&mut self, window: &Window, unmarked: f64, packets: f64) {
         if self.follows_rate(window) {
             let rtt_ns = self.srtt_ns.max(V::TARGET_NS);
             self.window = self.small.grow(unmarked, rtt_ns).max(self.window);
         } else {
-            self.window += unmarked * self.increase(window) / self.window;
+            self.window += unmarked * self.increase(window) / packets;
         }
     }
 
@@ -317,7 +338,7 @@ impl<V: Version> State<V> {
     }
 
     fn is_old(&self, window: &Window) -> bool {
-        window.cwnd >= window.ssthresh && self.rounds >= ROUNDS_BEFORE
+        window.cwnd >= window.ssthresh && self.rounds >= V::ROUNDS_BEFORE
     }
 
     /// True if a virtual round trip since this time is not over.

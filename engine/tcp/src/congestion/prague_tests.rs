@@ -1,8 +1,9 @@
 //! Tests of Prague.
 
-use super::{Of, ROUNDS_BEFORE, State, Today, Version};
+use super::{Of, State, Today, Version};
 use crate::config::{MS, SECOND};
 use crate::congestion::path::Path;
+use crate::congestion::prague_2020::In2020;
 use crate::congestion::prague_2024::In2024;
 use crate::congestion::window::Congestion;
 use crate::congestion::{AnyControl, CongestionControl, Control, Event, Sample, Window};
@@ -24,6 +25,7 @@ fn window(congestion: &Congestion) -> f64 {
     match &congestion.control {
         AnyControl::Prague(Of(state)) => state.window,
         AnyControl::Prague2020(Of(state)) => state.window,
+        AnyControl::Prague2021(Of(state)) => state.window,
         _ => panic!("another control"),
     }
 }
@@ -99,11 +101,11 @@ fn the_first_mark_halves_the_window_and_ends_slow_start() {
 }
 
 /// A flow of 20 packets over 20 ms, whose round trips count as 25 ms, 30 ms after a reduction.
-fn independent<V: Version>() -> (State<V>, Window) {
+pub(super) fn independent<V: Version>() -> (State<V>, Window) {
     let state = State {
         window: 20.0,
         alpha: Some(0.5),
-        rounds: ROUNDS_BEFORE,
+        rounds: V::ROUNDS_BEFORE,
         cwr_end: 100,
         reduced_ns: 1000 * MS,
         estimated_ns: 1000 * MS,
@@ -120,7 +122,7 @@ fn independent<V: Version>() -> (State<V>, Window) {
     (state, window)
 }
 
-fn ack(now_ms: u64, next: u32, ce: u32) -> Sample {
+pub(super) fn ack(now_ms: u64, next: u32, ce: u32) -> Sample {
     let ack = Sample::of_one(now_ms * MS, 20 * MS, true);
     Sample {
         next,
@@ -177,9 +179,12 @@ fn whole_packets_are_paced() {
         (state.window, state.in_flight) = (packets, in_flight);
         assert_eq!(state.rate(&window, 20 * MS), paced * 50.0);
     }
-    let (mut state, window) = independent::<In2024>();
-    (state.window, state.in_flight) = (2.5, 3);
-    assert_eq!(state.rate(&window, 20 * MS), 2.5 * 50.0);
+    // older versions pace the window
+    let (mut state, window) = independent::<In2020>();
+    for (in_flight, paced) in [(3, 20.0), (23, 23.0)] {
+        (state.window, state.in_flight) = (2.5, in_flight);
+        assert_eq!(state.rate(&window, 20 * MS), paced * 50.0);
+    }
 }
 
 #[test]
