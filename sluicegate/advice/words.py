@@ -51,7 +51,8 @@ def verdict(advice: Advice) -> str:
         )
     if choice != advice.baseline:
         gain = measure_text(advice.difference(advice.baseline, choice), 3)
-        told += f" {_first_upper(_baseline(advice))} scores {gain} more: {_parts(advice)}."
+        today = _first_upper(_baseline(advice))
+        told += f" {today} scores {gain} more (less is better): {_parts(advice)}."
     return told
 
 
