@@ -51,8 +51,6 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod transient;
-#[cfg(test)]
-mod transient_tests;
 
 pub use arrivals::{Arrivals, Change, Modulator};
 pub use chain::{Chain, Plan};

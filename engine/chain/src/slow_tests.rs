@@ -4,12 +4,11 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 
 use crate::{
-    Arrivals, Bounds, Chain, Method, Transient,
+    Arrivals, Bounds, Chain, Method, Plan, Transient,
     iterative::distance,
-    oracle::{drop_tail, word},
+    oracle::{drop_tail, number, red, word},
     passage_tests::{GEOMETRIC, SELF_SIMILAR, exact_passage, small},
     tests::{exact, relative_error},
-    transient_tests::chain,
 };
 
 #[test]
@@ -120,6 +119,22 @@ fn times_are_those_of_exact_arithmetic() {
             }
         }
     }
+}
+
+fn chain(arrivals: Arrivals, class: &str, sampling: &str, w: f64) -> Chain {
+    let given = [
+        number("min_th", 10.0),
+        number("max_th", 30.0),
+        number("w", w),
+        word("sampling", sampling),
+    ];
+    let plan = Plan {
+        arrivals,
+        aqm: red(class, &given),
+        grid: 0.5,
+        ..drop_tail(0.5, 0.5, 40)
+    };
+    Chain::new(&plan).unwrap()
 }
 
 #[test]
