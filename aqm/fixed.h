@@ -200,19 +200,24 @@ static inline s64 fixed_ratio(s64 a, const struct fixed_divisor *d)
 	return (s64)((high + (1ULL << 30)) >> 31);
 }
 
-/* base^n for 0 <= base <= 1; the error stays under one step up to n = 2^31. */
+/*
+ * base^n for 0 <= base <= 1; the error stays under one step up to n = 2^31. Masks of all ones or
+ * none choose by the bits of n: of a branch the BPF verifier would follow both sides at each bit.
+ */
 static inline s64 fixed_pow(s64 base, u64 n)
 {
 	u64 power = (u64)base << 32, result = 0, low;	/* Q0.64 */
-	u32 started = 0, bit;
+	u64 started = 0;	/* all ones once the result has a factor */
+	u32 bit;
 
 	if (!n || base >= FIXED_ONE)
 		return FIXED_ONE;
-	for (bit = 0; bit < 64 && n >> bit; bit++) {
-		if (n >> bit & 1) {
-			result = started ? fixed_wide(result, power, &low) : power;
-			started = 1;
-		}
+	for (bit = 0; bit < 64 && n; bit++, n >>= 1) {
+		u64 taken = 0 - (n & 1), product = fixed_wide(result, power, &low);
+
+		product = (product & started) | (power & ~started);
+		result ^= (product ^ result) & taken;
+		started |= taken;
 		power = fixed_wide(power, power, &low);
 	}
 	return (s64)((result >> 32) + (result >> 31 & 1));
