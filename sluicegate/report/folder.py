@@ -22,6 +22,7 @@ from sluicegate.files import make_folder, write_whole
 from sluicegate.report.csv import csv_text
 from sluicegate.report.latex import latex_table
 from sluicegate.report.tables import comparison_rows, labelled_differences
+from sluicegate.scenario import Scenario
 from sluicegate.seal import SLOT, DamagedError, check, sealed
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def write_report(comparison: Comparison, folder: str | Path, *, figures: str | N
         names = [*data, _PAGE]
         if page is not None and figures is not None:
             names += [f"figures/{name}" for name in page.figure_files(figures)]
-        with _replacing(folder, names, mark):
+        with _replacing(folder, names, mark, _subject(comparison)):
             for name, content in data.items():
                 write_whole(folder / name, content)
             if page is not None and figures is not None:
@@ -93,9 +94,17 @@ def write_report(comparison: Comparison, folder: str | Path, *, figures: str | N
 
 
 def replaces(comparison: Comparison, folder: Path) -> bool:
-    """Whether the folder has the report of another comparison, which a new one would replace."""
-    _, mark = _ours(folder)
-    return (folder / _PAGE).is_file() and mark not in ("", _mark(comparison))
+    """Whether the folder has the report of another scenario, which a new one would replace."""
+    _, _, subject = _ours(folder)
+    return (folder / _PAGE).is_file() and subject not in ("", _subject(comparison))
+
+
+def _subject(comparison: Comparison) -> str:
+    """What a reader calls the scenario: its title, or else what it is about."""
+    scenario = comparison.scenario
+    if scenario.title:
+        return scenario.title
+    return repr(scenario.arrivals if isinstance(scenario, Scenario) else scenario.topology)
 
 
 def check_folder(folder: Path) -> None:
@@ -125,37 +134,37 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _replacing(folder: Path, names: Sequence[str], mark: str) -> Iterator[None]:
+def _replacing(folder: Path, names: Sequence[str], mark: str, subject: str) -> Iterator[None]:
     """Have these files written; then remove those of earlier reports that are not among them.
 
     Which files are ours, and of which report, is kept in the folder: no other is removed, nor the
     figures of this one that were asked for before.
     """
-    ours, of = _ours(folder)
-    _note(folder, {*ours, *names}, of)
+    ours, of, before = _ours(folder)
+    _note(folder, {*ours, *names}, of, before)
     yield
     if of != mark:
         for name in ours.difference(names):
             (folder / name).unlink(missing_ok=True)
         with suppress(OSError):  # it is not there, or has other files
             (folder / "figures").rmdir()
-        _note(folder, names, mark)
+        _note(folder, names, mark, subject)
 
 
-def _ours(folder: Path) -> tuple[set[str], str]:
-    """The files of earlier reports and the mark of the last; none if not known for sure."""
+def _ours(folder: Path) -> tuple[set[str], str, str]:
+    """The files of earlier reports, the mark and the subject of the last; none if not known."""
     try:
         content = (folder / _OURS).read_bytes()
         check(content, _OURS)
     except (OSError, DamagedError):
-        return set(), ""
+        return set(), "", ""
     known, root = json.loads(content), folder.resolve()
     names = {name for name in known["files"] if (root / name).resolve().is_relative_to(root)}
-    return names, known["mark"]
+    return names, known["mark"], known.get("subject", "")
 
 
-def _note(folder: Path, names: Iterable[str], mark: str) -> None:
-    told = {"files": sorted(names), "mark": mark, "seal": SLOT}
+def _note(folder: Path, names: Iterable[str], mark: str, subject: str) -> None:
+    told = {"files": sorted(names), "mark": mark, "subject": subject, "seal": SLOT}
     content = sealed(json.dumps(told).encode(), _OURS)
     if not (folder / _OURS).is_file() or (folder / _OURS).read_bytes() != content:
         write_whole(folder / _OURS, content)
