@@ -22,7 +22,6 @@ from sluicegate.files import make_folder, write_whole
 from sluicegate.report.csv import csv_text
 from sluicegate.report.latex import latex_table
 from sluicegate.report.tables import comparison_rows, labelled_differences
-from sluicegate.scenario import Scenario
 from sluicegate.seal import SLOT, DamagedError, check, sealed
 
 if TYPE_CHECKING:
@@ -94,17 +93,14 @@ def write_report(comparison: Comparison, folder: str | Path, *, figures: str | N
 
 
 def replaces(comparison: Comparison, folder: Path) -> bool:
-    """Whether the folder has the report of another scenario, which a new one would replace."""
+    """Whether the folder has the report of a scenario of another title, or of another kind."""
     _, _, subject = _ours(folder)
     return (folder / _PAGE).is_file() and subject not in ("", _subject(comparison))
 
 
 def _subject(comparison: Comparison) -> str:
-    """What a reader calls the scenario: its title, or else what it is about."""
-    scenario = comparison.scenario
-    if scenario.title:
-        return scenario.title
-    return repr(scenario.arrivals if isinstance(scenario, Scenario) else scenario.topology)
+    """What a reader calls the scenario: its title, or else its kind."""
+    return comparison.scenario.title or type(comparison.scenario).__name__
 
 
 def check_folder(folder: Path) -> None:
