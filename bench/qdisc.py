@@ -27,6 +27,7 @@ from sluicegate.worlds.twin.qdisc import modules_of
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "qdisc.json"
 PAGE = ROOT / "docs" / "background" / "kernel.md"
+SCHEDULERS = ("fifo", "fq")
 COST_RATE_BPS = 100e6
 # The same weight, thresholds and limit for both. A TCP frame has 1514 bytes, so the kernel's limit
 # and thresholds are 100, 20 and 60 of these. `burst 145` makes tc choose a weight of 2^-9.
@@ -115,7 +116,7 @@ def verify():
     script, files = "", {}
     one_lane = [name for name, aqm in sg.aqms().items() if not aqm.coupled]
     for number, aqm in enumerate(one_lane):
-        for scheduler in ("fifo", "fq"):
+        for scheduler in SCHEDULERS:
             files[f"lab/{aqm}.{scheduler}"] = compiled(aqm, scheduler=scheduler)
             script += (
                 f"sluiced qdisc install {scheduler}{number} --aqm {aqm}:scheduler={scheduler} "
@@ -125,11 +126,13 @@ def verify():
     booted = image.build(linux, script, programs=[sluiced()], files=files)
     result = machine.run(linux, booted, patience_s=3000)
     print((result.stdout + result.stderr).decode(), end="")
-    found = {}
-    for line in result.stdout.decode().splitlines():
-        parts = re.fullmatch(r"([a-z]+)\d+: (\w+);.* (\d+) instructions", line)
-        scheduler, aqm, count = parts.groups()
-        found.setdefault(aqm, {})[scheduler] = int(count)
+    found = {aqm: {} for aqm in one_lane}
+    line = r"^(fifo|fq)\d+: (\w+);.* (\d+) instructions$"
+    for scheduler, aqm, count in re.findall(line, result.stdout.decode(), re.MULTILINE):
+        found[aqm][scheduler] = int(count)
+    refused = [aqm for aqm, counts in found.items() if len(counts) < len(SCHEDULERS)]
+    if refused:
+        sys.exit(f"qdisc: the verifier has not taken {', '.join(refused)}")
     return found
 
 
@@ -313,6 +316,8 @@ def page(results):
 if __name__ == "__main__":
     what = sys.argv[1] if len(sys.argv) == 2 else ""
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    if what == "page" and "verify" not in results:
+        sys.exit("qdisc: there are no figures yet: run bench/qdisc.py verify")
     if what == "page":
         page(results)
     elif what in ("verify", "cost"):

@@ -1,4 +1,4 @@
-"""A field of the view is written in the files that CONTRIBUTING names, and in no others."""
+"""A field of the view is written in the files that CONTRIBUTING names, and where views are made."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ ROOT = Path(__file__).parent.parent
 GUIDE = "How to add a field to the view"
 # the youngest field of the whole buffer: no packet carries it
 FIELD = "buffer_bytes"
-# who makes views of his own, with some fields: repeated calls of other programs, the trial of a
+# what makes views of its own, with some fields: repeated calls of other programs, the trial of a
 # user's header, a test's queue, a log of what ACKs say; and a socket's buffer
 OTHERS = {
     "engine/aqm/src/other_programs.rs",
