@@ -12,6 +12,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from pages import Never, comparison
 
@@ -215,6 +216,32 @@ def test_a_narrow_figure_has_the_names_of_its_legend_one_below_the_other():
     (wide,) = drawn.legends
     colours = [[text.get_color() for text in each.get_texts()] for each in (legend, wide)]
     assert colours[0] == colours[1]
+
+
+def test_a_narrow_legend_has_the_symbols_of_error_bars():
+    drawn = Figure(figsize=(8, 3), layout="constrained")
+    ax = drawn.subplots()
+    for name, marker, dashes in (("points", "o", "none"), ("dashed", "s", "--")):
+        ax.errorbar([0, 1], [0, 1], yerr=0.1, marker=marker, linestyle=dashes, label=name)
+    drawn.legend(loc="outside lower center", ncols=2, handlelength=3.2)
+    small = narrow(drawn)
+    FigureCanvasSVG(small).print_svg(io.BytesIO())
+
+    def symbols(legend):
+        lines = legend.findobj(Line2D)
+        return [(line.get_marker(), line.get_linestyle(), line.get_xdata()) for line in lines]
+
+    (wide,), (below,) = drawn.legends, small.legends
+    assert {("o", "None"), ("s", "None"), ("none", "--")} <= {each[:2] for each in symbols(below)}
+    # as long, too
+    assert str(symbols(below)) == str(symbols(wide))
+
+
+def test_a_legend_without_entries_is_left_out():
+    drawn = Figure(layout="constrained")
+    drawn.subplots().plot([0, 1], [0, 1])
+    drawn.legend([], [], loc="outside right upper")
+    assert narrow(drawn).legends == []
 
 
 def test_drop_functions_that_lie_on_each_other_are_named(root):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
 
@@ -18,24 +19,38 @@ def narrow(figure: Figure) -> Figure:
     height = drawn.get_figheight() * _stack(drawn)
     # the columns of a legend are fixed when it is made
     wide, drawn.legends = drawn.legends, []
+    artists = _artists(drawn)
     for legend in wide:
-        rows = zip(legend.legend_handles, legend.get_texts(), strict=True)
-        # an entry without a handle is one that matplotlib could not draw
-        handles, texts = zip(*(row for row in rows if row[0] is not None), strict=True)
+        texts = legend.get_texts()
+        if not texts:
+            continue
+        names = [text.get_text() for text in texts]
+        # what the wide legend shows: of an error bar it has the bar alone, without its symbol
+        shown = [handle for handle in legend.legend_handles if handle is not None]
         small = drawn.legend(
-            handles,
-            [text.get_text() for text in texts],
+            [artists.get(name, handle) for name, handle in zip(names, shown, strict=True)],
+            names,
             loc="outside lower left",
             ncols=1,
             title=legend.get_title().get_text() or None,
             frameon=legend.get_frame_on(),
             fontsize=texts[0].get_fontsize(),
+            handlelength=legend.handlelength,
         )
         for text, before in zip(small.get_texts(), texts, strict=True):
             text.set_color(before.get_color())
         height += _LEGEND_LINE * (len(texts) + 1)
     drawn.set_size_inches(_WIDTH, height)
     return drawn
+
+
+def _artists(figure: Figure) -> dict[str, Artist]:
+    """What is drawn, by its label; the first where several have the same."""
+    found: dict[str, Artist] = {}
+    for ax in figure.axes:
+        for artist, name in zip(*ax.get_legend_handles_labels(), strict=True):
+            found.setdefault(name, artist)
+    return found
 
 
 def _stack(figure: Figure) -> int:
