@@ -272,7 +272,7 @@ COMMANDS = [
         "Missing argument 'SCENARIO.toml'.\nfor example: sluice compare scenarios/gateway.toml\n"
         "sluice compare --help tells more",
     ),
-    ("compare none.toml", "none.toml: No such file or directory; did you mean good.toml?"),
+    ("compare god.toml", "god.toml: No such file or directory; did you mean good.toml?"),
     ("compare .", ".: Is a directory"),
     (
         "compare good.toml --slot 5",

@@ -1,9 +1,13 @@
 """`sluice scenarios`: the scenarios of the documentation, as the package has them."""
 
+import shutil
+
 import pytest
 
 from sluicegate.cli import main
 from sluicegate.cli.scenarios import EXAMPLES, names
+
+WRITTEN = "sluice scenarios --out . writes the documentation's files here\n"
 
 
 def test_the_package_has_every_scenario_and_capture(root):
@@ -55,18 +59,41 @@ def test_an_example_that_is_not_here_is_explained(words, tmp_path, monkeypatch, 
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
+    ("words", "said"),
     [
         # a file that is here, one of the documentation, and neither
-        ("ofice.toml", "; did you mean office.toml?\n"),
-        ("scenarios/gatway.toml", "; did you mean scenarios/gateway.toml?\nsluice scenarios"),
-        ("mine/upstairs.toml", "directory\n"),
+        ("compare ofice.toml", "; did you mean office.toml?\n"),
+        ("compare scenarios/gatway.toml", "; did you mean scenarios/gateway.toml?\n" + WRITTEN),
+        ("compare mine/upstairs.toml", "directory\n"),
+        # files that are no scenarios
+        ("fit captures/gateway.pcap", "(os error 2)\n" + WRITTEN),
+        ("fit cap/god.pcap", "; did you mean cap/good.pcap?\n"),
+        ("trace ofice.tr", "; did you mean office.tr?\n"),
+        # the last of two paths: the scenario is there
+        ("compare replay.toml", "../captures/gateway.pcap: No such file or directory (os error 2)"),
+        (
+            "compare cap/replay.toml",
+            f"gateway.pcap: No such file or directory (os error 2)\n{WRITTEN}",
+        ),
+        # an output, a link to nothing, a name that is no pattern
+        (
+            "compare light.toml --aqm red --slots 1e4 --no-report --json no/light.json",
+            "no/light.json: No such file or directory\n",
+        ),
+        ("compare gone.toml", "gone.toml: No such file or directory\n"),
+        ("compare x.**", "x.**: No such file or directory\n"),
     ],
 )
 def test_another_missing_file_has_the_name_that_was_meant(
-    given, meant, tmp_path, monkeypatch, capsys
+    words, said, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "office.toml").touch()
-    assert main(["compare", given]) == 1
-    assert meant in capsys.readouterr().err
+    (tmp_path / "cap").mkdir()
+    for name in ("office.toml", "office.tr", "cap/good.pcap"):
+        (tmp_path / name).touch()
+    for name, of in (("light", "light"), ("replay", "gateway"), ("cap/replay", "gateway")):
+        shutil.copy(EXAMPLES / "scenarios" / f"{of}.toml", tmp_path / f"{name}.toml")
+    (tmp_path / "gone.toml").symlink_to("nowhere")
+    assert main(words.split()) == 1
+    told = capsys.readouterr().err
+    assert told.removesuffix("\n").endswith(said.removesuffix("\n"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +18,8 @@ from sluicegate.near import nearest
 from sluicegate.report.terminal import terminal_table
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+# of several paths, such as that of a scenario and that of its capture, the last is missing
+_MISSING = re.compile(r"(?:.*: )?(?:cannot read )?(?P<path>.+): No such file.*")
 _WRITTEN = "sluice scenarios --out . writes the documentation's files here"
 
 
@@ -58,16 +62,37 @@ def hint(message: str) -> str:
     """What an error says more where a file is not there: the name that was probably meant.
 
     Args:
-        message: The file, then what the system says of it.
+        message: What the system says, after the file's path, whatever stands before it.
     """
-    path, known = Path(message.partition(": ")[0]), names()
-    if str(path) in known:
+    if not (found := _MISSING.fullmatch(message)):
+        return ""
+    path, known = Path(found["path"]), [Path(name) for name in names()]
+    plain, beside = Path(os.path.normpath(path)), _beside(path)
+    if path in beside:  # something else is missing
+        return ""
+    if plain in known:
         return f"\n{_WRITTEN}"
-    beside = [str(each) for each in path.parent.glob("*" + path.suffix)] if path.suffix else []
-    if near := nearest(str(path), beside):
+    if near := _nearest(path, beside):
         return f"; did you mean {near}?"
-    near = nearest(str(path), known)
-    return f"; did you mean {near}?\n{_WRITTEN}" if near else ""
+    # a path that leaves this folder is that of a scenario which is elsewhere
+    if ".." in plain.parts or not (near := _nearest(path, known)):
+        return ""
+    return f"; did you mean {near}?\n{_WRITTEN}"
+
+
+def _nearest(path: Path, known: list[Path]) -> Path | None:
+    """The file of the same kind whose name is nearest, whatever the folders are called."""
+    stems = {each.stem: each for each in known if each.suffix == path.suffix}
+    near = nearest(path.stem, stems)
+    return stems[near] if near else None
+
+
+def _beside(path: Path) -> list[Path]:
+    """The files in a path's folder; what a symbolic link names may be missing, too."""
+    try:
+        return [each for each in path.parent.iterdir() if each.exists()]
+    except OSError:
+        return []
 
 
 def _title(name: str) -> str:
