@@ -276,7 +276,7 @@ fn aqm_class(py: Python<'_>, name: String) -> PyResult<PyClass> {
         .map_err(refused)
 }
 
-/// Takes the compiled code of a header from another process; see `sluicegate.apart`.
+/// Takes the compiled code of a header from another process; see `sluicegate.beside`.
 #[pyfunction]
 fn adopt_library(path: PathBuf, library: &[u8]) -> PyResult<()> {
     sluice_aqm::adopt(&path, library).map_err(refused)

@@ -51,8 +51,8 @@ _CHOICES = (
     "is. That of IETF 109 and of 2021-06 (bursty links, Skype) is prague_2021: after 500 rounds "
     "round trips below 25 ms count as 25 ms. That of L4S-PAM2025 is prague_2024: small windows "
     "follow from a rate. The fallback where the queue seems to be a classic one is on in the "
-    "re-run and in one set of L4S-PAM2025; there it is that of its kernel, 5.15, which takes every "
-    "queue for a classic one.",
+    "re-run and in one set of L4S-PAM2025; in the latter it is that of its kernel, 5.15, which "
+    "takes every queue for a classic one.",
     "Round trips of L4S-PAM2025 and IETF 109 are means of what TCP itself held for them, read by "
     "iperf3 once a second, and so are ours. Those of the re-run have quantiles of such readings, "
     "ours are those of packets.",
