@@ -9,15 +9,14 @@ from evaluations import BRIEF
 
 import sluicegate as sg
 from sluicegate.cli import main
-from sluicegate.cli.evaluate import disciplines, usual_reference
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.evaluate import PROFILES, evaluate
 from sluicegate.evaluate.everything import everything
 from sluicegate.evaluate.page import evaluation_page
 from sluicegate.evaluate.plan import EvaluationFolder
 from sluicegate.evaluate.requirements import REQUIREMENTS, state
-from sluicegate.evaluate.run import WORLDS, known
-from sluicegate.evaluate.suite import L4S, RFC7928, case_named
+from sluicegate.evaluate.run import known
+from sluicegate.evaluate.suite import case_named
 from sluicegate.evaluate.words import case_lines
 from sluicegate.testbed.check import missing, needs
 
@@ -109,6 +108,16 @@ def test_what_is_finished_is_kept_after_ctrl_c(tmp_path, monkeypatch):
     folder = EvaluationFolder(tmp_path)
     folder.about()
     assert len(known(folder)) == 3
+
+    def struck(_writer):
+        raise KeyboardInterrupt
+
+    # after the last run
+    monkeypatch.setattr("sluicegate.sweeps.folder.Writer.merge", struck)
+    with pytest.raises(InterruptError, match="all 6 runs are in the folder; the same command goes"):
+        evaluate(["codel"], tmp_path, **given)
+    monkeypatch.undo()
+    assert len(known(folder)) == 6
     assert evaluate(["codel"], tmp_path, **given).done == 6
 
 
@@ -182,38 +191,6 @@ def test_an_aqm_that_never_acts_is_told(tmp_path, sixth):
     assert not [note for note in sixth[0].notes() if "never acts" in note]
 
 
-@pytest.mark.parametrize(
-    ("disciplines", "changed", "message"),
-    [
-        ([], {}, "disciplines must have one AQM at least"),
-        (["dualpi2"], {}, "dualpi2 in section 3.1: dualpi2: ecn must be true"),
-        (["codel", "codel"], {}, "two disciplines are called codel: give one another label"),
-        (
-            [sg.Discipline(aqm="codel", label="drop_tail")],
-            {},
-            "a discipline is called drop_tail and is another: give it another label",
-        ),
-        (["codel"], {"replications": 1}, "replications = 1 must lie between 2 and 1000"),
-        (["codel"], {"replications": 10**9}, "replications = 1000000000 must lie between 2 and"),
-        (["codel"], {"seed": -1}, "seed = -1 must lie between 0 and 18446744073709550"),
-        (["codel"], {"seed": 2**64 - 1}, "seed = 18446744073709551615 must lie between 0 and"),
-        (["codel"], {"profile": "mars"}, "profile = mars must be one of default, home"),
-        (["codel"], {"shard": (3, 2)}, "shard = 3/2 must be k/n"),
-        (["codel"], {"sections": []}, "sections must have one at least"),
-        (
-            ["codel"],
-            {"world": "gate", "workers": 4},
-            "world = gate: runs share this machine's time: leave out dask and workers",
-        ),
-        (["codel"], {"world": "gate", "dask": "tcp://host:1"}, "world = gate: runs share this"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(tmp_path, disciplines, changed, message):
-    with pytest.raises(SluiceError, match=message):
-        evaluate(disciplines, tmp_path / "out", **{"profile": BRIEF, **changed})
-    assert not (tmp_path / "out").exists()
-
-
 # ------------------------------------------------------------ other worlds
 
 
@@ -254,25 +231,6 @@ def test_pages_of_the_web_run_in_the_gate(tmp_path, monkeypatch):
     # 50 objects over six connections are nine round trips, one after the other
     assert (times_s > 9 * profile.rtt_s).all()
     assert (times_s < profile.duration_s).all()
-
-
-def test_the_guide_names_every_profile_and_the_help_every_world(root, capsys):
-    from sluicegate.cli import main
-
-    guide = (root / "docs" / "guides" / "evaluate.md").read_text()
-    (row,) = (line for line in guide.splitlines() if line.startswith("| another path |"))
-    assert {name for name in PROFILES if f"`{name}`" not in row.replace("--profile ", "")} == {
-        "default"
-    }
-    assert main(["evaluate", "--help"]) == 0
-    told = capsys.readouterr().out
-    told = told[told.index("--world") : told.index("--sections")]
-    assert all(name in told for name in WORLDS)
-
-
-def test_worlds_without_networks_are_refused(tmp_path):
-    with pytest.raises(SluiceError, match="world = slotted must be one of network, gate, kernel"):
-        evaluate(["codel"], tmp_path, world="slotted")
 
 
 # ------------------------------------------------------------ outputs
@@ -356,35 +314,3 @@ def test_the_command_prints_verdicts_and_writes_the_page(tmp_path, capsys, monke
     assert (told.out, "RFC 7928 has no scenario there" in told.err) == ("", True)
     assert main(["evaluate"]) == 2
     assert "for example: sluice evaluate codel" in capsys.readouterr().err
-
-
-def test_an_early_ctrl_c_says_what_is_kept(tmp_path, capsys, monkeypatch):
-    def struck(*_words):
-        raise KeyboardInterrupt
-
-    monkeypatch.setitem(PROFILES, "default", BRIEF)
-    words = ["evaluate", "codel", "--sections", "5.1.1", "--workers", "1", "--out", str(tmp_path)]
-    # while runs are made, before the first has ended; then before any is made
-    for name, told in (
-        ("made", "no run had ended, and nothing is kept; the same command starts again"),
-        ("here_or_beside", "while no run was made: the folder has what it had; the same command"),
-    ):
-        monkeypatch.setattr(f"sluicegate.evaluate.run.{name}", struck)
-        assert main(words) == 130
-        assert f"error: interrupted{':' * (name == 'made')} {told}" in capsys.readouterr().err
-    # and in any other command
-    monkeypatch.setattr("sluicegate.cli.measures.console", struck)
-    assert main(["measures"]) == 130
-    assert capsys.readouterr().err == "error: interrupted\n"
-
-
-def test_the_usual_reference_is_a_known_aqm_that_is_not_judged_alone():
-    def references(*judged, suite=RFC7928):
-        return [each.name for each in usual_reference(disciplines(judged), suite)]
-
-    assert references("pie") == ["codel"]
-    assert references("codel") == ["pie"]
-    assert references("codel", "red") == ["codel"]
-    # another discipline of that name
-    assert references("red:label=codel") == ["pie"]
-    assert references("dualpi2:ecn=true", suite=L4S) == ["dualpi2"]

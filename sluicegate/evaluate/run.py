@@ -144,10 +144,27 @@ def _make(
         pool = on_cluster(dask)
     else:
         pool = here_or_beside(max(1, min(workers or cores(), len(waiting))))
-    with pool as by:
-        folder.claim(plan.about())
-        campaign = _Campaign(found, Writer(folder, _SCHEMA), watch, on_section)
-        campaign.make(waiting, by)
+    try:
+        with pool as by:
+            folder.claim(plan.about())
+            campaign = _Campaign(found, Writer(folder, _SCHEMA), watch, on_section)
+            campaign.make(waiting, by)
+    except (KeyboardInterrupt, InterruptError):
+        raise InterruptError(_interrupted(found)) from None
+
+
+def _interrupted(found: Evaluation) -> str:
+    done, total = found.done, len(found.plan.runs)
+    if not done:
+        return (
+            "interrupted: no run had ended, and nothing new is kept; the same command starts again"
+        )
+    if done == total:
+        return f"interrupted: all {total:,} runs are in the folder; the same command goes on"
+    return (
+        f"interrupted: {done:,} of {total:,} runs are in the folder; the same command makes the "
+        "others"
+    )
 
 
 def known(folder: EvaluationFolder) -> dict[str, Measured]:
@@ -194,11 +211,7 @@ class _Campaign:
         self._written_s = time.monotonic()
 
     def make(self, waiting: Sequence[Run], by: Workers) -> None:
-        """Have all runs made.
-
-        Raises:
-            InterruptError: After Ctrl-C.
-        """
+        """Have all runs made; what was finished before an interruption is written, too."""
         plan = self._found.plan
 
         def job(runs: Sequence[Run]) -> Replications:
@@ -220,8 +233,6 @@ class _Campaign:
                     self._writer.flush()
                     self._written_s = time.monotonic()
                 self._report_progress()
-        except (KeyboardInterrupt, InterruptError):
-            raise InterruptError(self._interrupted()) from None
         finally:
             with suppress(KeyboardInterrupt):
                 self._writer.flush()
@@ -239,14 +250,3 @@ class _Campaign:
             self._told.add(section)
             if self._on_section is not None:
                 self._on_section(found, section)
-
-    def _interrupted(self) -> str:
-        found = self._found
-        if not found.done:
-            return (
-                "interrupted: no run had ended, and nothing is kept; the same command starts again"
-            )
-        return (
-            f"interrupted: {found.done:,} of {len(found.plan.runs):,} runs are in the folder; the "
-            "same command makes the others"
-        )
