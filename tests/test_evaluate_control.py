@@ -14,11 +14,10 @@ import sluicegate as sg
 from sluicegate.evaluate import evaluate
 from sluicegate.evaluate.control import COST_HEADER, TUNED, control_rows, cost_rows
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parent.parent
 
 
+@pytest.mark.slow
 def test_costs_and_control(tmp_path):
     given = ["pie", "codel", "ared", sg.Discipline(aqm="dualpi2", label="dualpi2", ecn=True)]
     found = evaluate(given, tmp_path, profile=BRIEF, sections=["5.3"], replications=2, workers=1)
@@ -42,6 +41,9 @@ def test_costs_and_control(tmp_path):
     # a parameter without an effect is not there
     assert ("pie", "dq_threshold") in control
     assert ("codel", "mtu_bytes") not in control
+
+
+def test_costs_are_those_of_the_headers_as_they_are():
     # what tunes itself is a parameter of its AQM; each AQM without queues of its own is counted
     table = sg.aqms()
     for name, params in TUNED.items():
@@ -49,7 +51,7 @@ def test_costs_and_control(tmp_path):
     single = {name for name, each in table.items() if not each.coupled}
     folder = resources.files("sluicegate.evaluate")
     counted = json.loads((folder / "costs.json").read_text())
-    # of the headers as they are: else bench/costs.py counts again
+    # else bench/costs.py counts again
     spec = importlib.util.spec_from_file_location("costs", ROOT / "bench" / "costs.py")
     bench = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(bench)
@@ -58,6 +60,7 @@ def test_costs_and_control(tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_the_scoreboard_refuses_a_folder_of_something_else(tmp_path):
     (tmp_path / "default").mkdir()
     (tmp_path / "default" / "mine.txt").write_text("mine")
