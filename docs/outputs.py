@@ -349,6 +349,9 @@ _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
             "seed": _type(int, "Of everything that is drawn."),
             "replications": _type(int, "Of each scenario."),
             "disciplines": _list(_type(str), "Drop-tail first."),
+            "judged": _list(
+                _type(str), "Those that are judged; the others are there to compare with."
+            ),
             "runs": _type(int, "Number of runs of the whole evaluation."),
             "done": _type(int, "Number of those that are finished."),
             "choices": _list(_row(Choice, "What the suite leaves open."), "All of them."),

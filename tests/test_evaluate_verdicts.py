@@ -11,7 +11,6 @@ from sluicegate.evaluate.harms import harm_rows, harms
 from sluicegate.evaluate.page import evaluation_page
 from sluicegate.evaluate.requirements import REQUIREMENTS, state
 from sluicegate.evaluate.sensitivity import sensitivity_rows
-from sluicegate.evaluate.short import Section, Side, answer, how_sure, in_short, rest
 from sluicegate.evaluate.suite import case_named
 from sluicegate.evaluate.verdict import compared, together
 from sluicegate.evaluate.words import text
@@ -208,90 +207,6 @@ def test_verdicts_together():
     assert together(["better", "worse"]) == "a trade"
     assert together(["no difference", "unknown"]) == "no difference"
     assert together(["unknown"]) == "unknown"
-
-
-@pytest.mark.parametrize(
-    ("delays", "goodputs", "said"),
-    [
-        (["better"] * 3, ["better"] * 3, "Better than x in all sections."),
-        (["no difference"] * 3, ["no difference"] * 3, "No difference from x in all sections."),
-        (
-            ["better", "better", "worse"],
-            ["worse", "worse", "better"],
-            "A trade beside x: shorter queues in most sections, less goodput in most.",
-        ),
-        (
-            ["worse"] * 3,
-            ["better", "better", "a trade"],
-            "A trade beside x: more goodput in most sections, longer queues in most.",
-        ),
-        (
-            ["better", "better", "no difference"],
-            ["worse", "a trade", "no difference"],
-            "Mostly better than x: queues are shorter, goodput is not less in most sections.",
-        ),
-        (
-            ["worse", "worse", "better"],
-            ["worse", "worse", None],
-            "Mostly worse than x: longer queues and less goodput in most sections.",
-        ),
-        # as many are better as worse
-        (
-            ["better", "worse"],
-            ["no difference", "no difference"],
-            "Much like x: neither queues nor goodput are better or worse in most sections.",
-        ),
-    ],
-)
-def test_the_answer_follows_from_most_sections(delays, goodputs, said):
-    rows = [
-        Section(
-            f"5.{k}",
-            together([each for each in words if each is not None]),
-            *(Side(word, None) for word in words),
-            [],
-            [],
-        )
-        for k, words in enumerate(zip(delays, goodputs, strict=True))
-    ]
-    assert answer(rows, "x") == said
-
-
-def test_the_beginning_has_the_figures_of_the_sections(sixth):
-    found, _ = sixth
-    (title, lines), (_, kept) = in_short(found, ["drop_tail"])
-    assert title == "codel beside drop_tail"
-    shares = [
-        f"{100 * found.ratio(section, 'codel', 'drop_tail', 'queueing_delay'):.0f} %"
-        for section in found.sections
-    ]
-    # the queue of five round trips is shorter in both sections, and the sizes are told
-    assert lines[1].startswith("Queueing delay: shorter in 2 of 2 sections. In the median section ")
-    assert all(f"{each} (" in lines[1] for each in shares)
-    waits = [found.mean(case, "codel", "sojourn_mean").value for case in found.plan.cases]
-    held = sum(wait <= 0.005 for wait in waits)
-    assert f"at most {1e3 * max(waits):.3g} ms" in kept[1]
-    assert f"Its target is 5 ms: the mean was at most that in {held} of 2 scenarios." in kept[1]
-    # drop-tail has none
-    assert "target" not in kept[0]
-    compared = sum(len(found.compared(case, "codel")) for case in found.plan.cases)
-    assert f"Of {compared} figures" in how_sure(found, ["drop_tail"])
-    # the rest is said with the section in which it differs most
-    fair = compared_pair("goodput_fairness", 0.8, 1.0)
-    less = compared_pair("goodput_fairness", 0.9, 1.0)
-    sides = Side("no difference", None), Side("no difference", None)
-    rows = [
-        Section("4.4", "worse", *sides, [], [less]),
-        Section("6.2", "worse", *sides, [], [fair]),
-    ]
-    assert rest(rows) == [
-        "Also worse: Jain's fairness of goodputs (4.4, 6.2; 0.8 against 1 in 6.2)."
-    ]
-
-
-def compared_pair(measure, value, other):
-    """Return the comparison of two constants."""
-    return compared(measure, np.full(3, value), np.full(3, other))
 
 
 def test_ratios_of_a_section_are_those_of_its_means(sixth):

@@ -205,8 +205,10 @@ class Evaluation:
             if other != name and self.why_not(case, other) is None
             for found in self.compared(case, name, other)
         ]
-        kinds = dict.fromkeys(("value", "other_value", "difference", "half_width"), pl.Float64)
-        return pl.DataFrame(rows, schema_overrides=kinds)
+        words = ("section", "case", "discipline", "other", "measure", "verdict")
+        figures = ("value", "other_value", "difference", "half_width")
+        kinds = {**dict.fromkeys(words, pl.String), **dict.fromkeys(figures, pl.Float64)}
+        return pl.DataFrame(rows, schema=kinds)
 
     def summary(self, others: Sequence[str]) -> dict[str, Any]:
         """Everything, as types that JSON has."""
@@ -217,6 +219,7 @@ class Evaluation:
             "world": self.plan.world,
             "replications": self.plan.replications,
             "disciplines": self.plan.names,
+            "judged": self.plan.judged,
             "runs": len(self.plan.runs),
             "done": self.done,
             "choices": [asdict(each) for each in self.plan.suite.choices],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sluicegate.evaluate import plots, short, words
+from sluicegate.evaluate.answer import Section, Side, share
 from sluicegate.evaluate.case import Case
 from sluicegate.evaluate.control import (
     CONTROL_CAPTION,
@@ -132,7 +133,7 @@ def _by_section(page: Page, found: Evaluation, others: Sequence[str]) -> None:
             )
 
 
-def _cells(found: Evaluation, row: short.Section) -> list[str]:
+def _cells(found: Evaluation, row: Section) -> list[str]:
     return [
         row.section,
         found.plan.suite.topics[row.section],
@@ -148,12 +149,12 @@ def _measures(compared: Sequence[Comparison]) -> str:
     return ", ".join(dict.fromkeys(words.heading(short.plain(each)) for each in compared))
 
 
-def _side(side: short.Side, better: str, worse: str) -> str:
+def _side(side: Side, better: str, worse: str) -> str:
     """A verdict and the ratio: `shorter: 15 %`."""
     if side.word is None:
         return "-"
     said = {"better": better, "worse": worse, "a trade": "mixed"}.get(side.word, side.word)
-    return said if side.ratio is None else f"{said}: {short.share(side.ratio)}"
+    return said if side.ratio is None else f"{said}: {share(side.ratio)}"
 
 
 def _section(page: Page, found: Evaluation, section: str, others: Sequence[str]) -> None:

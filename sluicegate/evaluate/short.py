@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 
 import polars as pl
 
+from sluicegate.evaluate.answer import Section, Side, answer, counted, share
 from sluicegate.evaluate.case import Fitted
 from sluicegate.evaluate.evaluation import Evaluation
 from sluicegate.evaluate.verdict import LEAST, Comparison, together
@@ -17,40 +17,8 @@ from sluicegate.registry import Aqm
 _DELAY, _GOODPUT = "queueing_delay", "goodput_bps"
 # the sections with the least goodput that are named
 _NAMED = 3
-
-
-@dataclass(frozen=True)
-class Side:
-    """Queueing delay or goodput of a section, beside that of another discipline.
-
-    Attributes:
-        word: The verdict over its classes; None if the section does not judge by this measure.
-        ratio: How many times the other's it is, a geometric mean; None if it is not known.
-    """
-
-    word: str | None
-    ratio: float | None
-
-
-@dataclass(frozen=True)
-class Section:
-    """A section of one discipline beside another.
-
-    Attributes:
-        section: Of the suite.
-        verdict: Over all its measures.
-        delay: Queueing delay.
-        goodput: Goodput.
-        better: Other measures that are better somewhere in it.
-        worse: Those that are worse.
-    """
-
-    section: str
-    verdict: str
-    delay: Side
-    goodput: Side
-    better: Sequence[Comparison]
-    worse: Sequence[Comparison]
+# of fewer figures less than one would seem to differ by chance
+_MANY = 20
 
 
 def in_short(found: Evaluation, others: Sequence[str]) -> list[tuple[str, list[str]]]:
@@ -90,8 +58,14 @@ def sections_frame(found: Evaluation, others: Sequence[str]) -> pl.DataFrame:
         for name, other in pairs(found, others)
         for row in sections_beside(found, name, other)
     ]
-    ratios = dict.fromkeys(("queueing_delay_ratio", "goodput_ratio"), pl.Float64)
-    return pl.DataFrame(rows, schema_overrides=ratios)
+    kinds = {
+        **dict.fromkeys(("section", "discipline", "other", "verdict"), pl.String),
+        "queueing_delay": pl.String,
+        "queueing_delay_ratio": pl.Float64,
+        "goodput": pl.String,
+        "goodput_ratio": pl.Float64,
+    }
+    return pl.DataFrame(rows, schema=kinds)
 
 
 def _section(found: Evaluation, section: str, name: str, other: str) -> Section:
@@ -133,39 +107,8 @@ def _beside(found: Evaluation, name: str, other: str) -> list[str]:
     return [*lines, *rest(rows)]
 
 
-def answer(rows: Sequence[Section], other: str) -> str:
-    """The answer to whether it is better."""
-    for verdict in ("better", "worse", "no difference"):
-        if all(row.verdict == verdict for row in rows):
-            beside = "from" if verdict == "no difference" else "than"
-            return f"{verdict.capitalize()} {beside} {other} in all sections."
-    delay = _mostly([row.delay for row in rows])
-    goodput = _mostly([row.goodput for row in rows])
-    if {delay, goodput} == {"better", "worse"}:
-        gain = "shorter queues" if delay == "better" else "more goodput"
-        loss = "less goodput" if delay == "better" else "longer queues"
-        return f"A trade beside {other}: {gain} in most sections, {loss} in most."
-    if delay == "better":
-        kept = "more" if goodput == "better" else "not less"
-        return (
-            f"Mostly better than {other}: queues are shorter, goodput is {kept} in most sections."
-        )
-    if goodput == "better":
-        return f"Mostly better than {other}: goodput is more, queues not longer in most sections."
-    if "worse" in (delay, goodput):
-        lost = ["longer queues"] * (delay == "worse") + ["less goodput"] * (goodput == "worse")
-        return f"Mostly worse than {other}: {' and '.join(lost)} in most sections."
-    return f"Much like {other}: neither queues nor goodput are better or worse in most sections."
-
-
-def _mostly(sides: Sequence[Side]) -> str | None:
-    """The verdict of more than half of the sections that judge by this; None if there is none."""
-    words = [each.word for each in sides if each.word is not None]
-    return next((word for word in words if 2 * words.count(word) > len(words)), None)
-
-
 def _delay_line(found: Evaluation, sides: Mapping[str, Side], other: str) -> str:
-    told = _counted(sides, "shorter", "longer")
+    told = counted(list(sides.values()), "shorter", "longer")
     known = _ratios(sides)
     if known:
         least, most = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
@@ -176,7 +119,7 @@ def _delay_line(found: Evaluation, sides: Mapping[str, Side], other: str) -> str
 
 
 def _goodput_line(found: Evaluation, sides: Mapping[str, Side], other: str) -> str:
-    told = _counted(sides, "more", "less")
+    told = counted(list(sides.values()), "more", "less")
     known = _ratios(sides)
     if known:
         told += f". {_middle(known, other)}"
@@ -191,33 +134,13 @@ def _ratios(sides: Mapping[str, Side]) -> dict[str, float]:
     return {section: each.ratio for section, each in sides.items() if each.ratio is not None}
 
 
-def _counted(sides: Mapping[str, Side], better: str, worse: str) -> str:
-    """In how many sections it is so: `shorter in 17 of 19 sections, no different in 2`."""
-    words = [each.word for each in sides.values()]
-    said = {
-        "better": better,
-        "worse": worse,
-        "a trade": f"{better} for some flows and {worse} for others",
-        "no difference": "no different",
-        "unknown": "unknown",
-    }
-    first, *more = [(text, words.count(word)) for word, text in said.items() if word in words]
-    total = f"{first[0]} in {first[1]} of {len(words)} sections"
-    return ", ".join([total, *(f"{text} in {count}" for text, count in more)])
-
-
 def _with(found: Evaluation, section: str, known: Mapping[str, float]) -> str:
     return f"{share(known[section])} ({found.plan.suite.headed(section)})"
 
 
-def share(ratio: float) -> str:
-    """A ratio as people say it: `26 %`, or `2.3 times`."""
-    return f"{100 * ratio:.0f} %" if ratio < 2 else f"{ratio:.2g} times"
-
-
 def _middle(known: Mapping[str, float], other: str) -> str:
-    ratio = median(known.values())
-    return f"In the median section {share(ratio)} {'of that' if ratio < 2 else 'that'} of {other}"
+    told = share(median(known.values()))
+    return f"In the median section {told} {'of that' if told.endswith('%') else 'that'} of {other}"
 
 
 def rest(rows: Sequence[Section]) -> list[str]:
@@ -290,9 +213,13 @@ def _kept(
     )
     if not targets:
         return f"{told}."
-    target_ms = 1e3 * median(targets.values())
-    held = f"{sum(kept)} of {len(kept)} scenarios"
-    return f"{told}. Its target is {target_ms:g} ms: the mean was at most that in {held}."
+    target_ms, least_ms, most_ms = (1e3 * of(targets.values()) for of in (median, min, max))
+    # section 8.3 has others
+    between = f", in some scenarios {least_ms:g} to {most_ms:g} ms" if least_ms < most_ms else ""
+    return (
+        f"{told}. Its target is {target_ms:g} ms{between}: the mean was at most its target there "
+        f"in {sum(kept)} of {len(kept)} scenarios."
+    )
 
 
 def _target_s(fitted: Fitted) -> float | None:
@@ -309,15 +236,28 @@ def _target_s(fitted: Fitted) -> float | None:
 
 def how_sure(found: Evaluation, others: Sequence[str]) -> str:
     """How sure all this is."""
-    known = [
+    known = sum(
         each.word != "unknown"
         for name, other in pairs(found, others)
         for section in found.sections
         for each in comparisons_of(found, section, name, other)
-    ]
+    )
     return (
         f"How sure: {found.plan.told_replications()} of each scenario. A difference counts where "
         "its 95 % interval, over pairs of replications, leaves 0 out, and where it is above "
-        f"{100 * LEAST:g} % (of a time also above 0.1 ms). Of {sum(known)} figures that are "
-        f"compared about {sum(known) / 20:.0f} would seem to differ even if none did."
+        f"{100 * LEAST:g} % (of a time also above 0.1 ms).{by_chance(known)}"
+    )
+
+
+def by_chance(figures: int) -> str:
+    """How many of these figures would seem to differ by chance; nothing if they are few.
+
+    One in twenty intervals leaves 0 out where there is no difference. Some of these differences
+    are too small to count.
+    """
+    if figures < _MANY:
+        return ""
+    return (
+        f" Of {figures} figures that are compared at most about {figures / 20:.0f} would seem to "
+        "differ even if none did."
     )

@@ -1,0 +1,233 @@
+"""The sentences that an evaluation begins with."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from evaluations import BRIEF
+
+from sluicegate.evaluate import evaluate
+from sluicegate.evaluate.answer import Section, Side, answer, share
+from sluicegate.evaluate.evaluation import Evaluation
+from sluicegate.evaluate.plan import Plan
+from sluicegate.evaluate.short import how_sure, in_short, rest, sections_frame
+from sluicegate.evaluate.suite import RFC7928
+from sluicegate.evaluate.verdict import compared, together
+from sluicegate.report.csv import csv_text
+from sluicegate.scenario import Discipline
+
+SHORT, LONG = ["better"], ["worse"]
+SAME, PARTLY, UNKNOWN = ["no difference"], ["a trade"], ["unknown"]
+
+
+def sections(delays, goodputs, ratios=(None, None)):
+    """Return a section for each pair of verdicts, all with the same ratios."""
+    return [
+        Section(
+            f"5.{k}",
+            together([each for each in words if each is not None]),
+            *(Side(word, ratio) for word, ratio in zip(words, ratios, strict=True)),
+            [],
+            [],
+        )
+        for k, words in enumerate(zip(delays, goodputs, strict=True))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("delays", "goodputs", "said"),
+    [
+        (SHORT * 3, SHORT * 3, "Better than x in all sections."),
+        (SAME * 3, SAME * 3, "No difference from x in all sections."),
+        (
+            SHORT * 2 + LONG,
+            LONG * 2 + SHORT,
+            "A trade beside x: in most sections queues are shorter and goodput is less.",
+        ),
+        (
+            LONG * 3,
+            SHORT * 2 + PARTLY,
+            "A trade beside x: in most sections queues are longer and goodput is more.",
+        ),
+        (
+            SHORT * 3,
+            SHORT + SAME + LONG,
+            "Mostly better than x: in most sections queues are shorter and goodput is not less.",
+        ),
+        (
+            SAME * 2 + LONG,
+            SHORT * 2 + LONG,
+            "Mostly better than x: in most sections queues are no different and goodput is more.",
+        ),
+        # goodput is not judged
+        (
+            SHORT * 2 + LONG,
+            [None] * 3,
+            "Mostly better than x: in most sections queues are shorter.",
+        ),
+        (
+            LONG * 2 + SHORT,
+            LONG * 2 + [None],
+            "Mostly worse than x: in most sections queues are longer and goodput is less.",
+        ),
+        (
+            LONG * 3,
+            SHORT + SAME + LONG,
+            "Mostly worse than x: in most sections queues are longer and goodput is not more.",
+        ),
+        (
+            SAME * 3 + LONG,
+            SAME * 3 + SHORT,
+            "Much like x: in most sections queues are no different and goodput is no different.",
+        ),
+        # "not less" is not true of most sections
+        (
+            SHORT * 18,
+            LONG * 9 + PARTLY * 5 + SAME * 4,
+            "Mixed beside x: queues are shorter in 18 of 18 sections; goodput is less in 9 of 18 "
+            "sections, partly more and partly less in 5, no different in 4.",
+        ),
+        (
+            SHORT * 18,
+            LONG * 8 + PARTLY * 8 + SAME * 2,
+            "Mixed beside x: queues are shorter in 18 of 18 sections; goodput is less in 8 of 18 "
+            "sections, partly more and partly less in 8, no different in 2.",
+        ),
+        (
+            LONG * 9 + PARTLY * 9,
+            SHORT * 18,
+            "Mixed beside x: queues are longer in 9 of 18 sections, partly shorter and partly "
+            "longer in 9; goodput is more in 18 of 18 sections.",
+        ),
+        # as many are better as worse
+        (
+            SHORT * 9 + LONG * 9,
+            SHORT * 9 + LONG * 9,
+            "Mixed beside x: queues are shorter in 9 of 18 sections, longer in 9; goodput is more "
+            "in 9 of 18 sections, less in 9.",
+        ),
+        (
+            PARTLY * 18,
+            PARTLY * 18,
+            "Mixed beside x: queues are partly shorter and partly longer in 18 of 18 sections; "
+            "goodput is partly more and partly less in 18 of 18 sections.",
+        ),
+        (
+            UNKNOWN * 3 + SHORT,
+            SAME * 4,
+            "Not known if better or worse than x: queues are shorter in 1 of 4 sections, not known "
+            "in 3; goodput is no different in 4 of 4 sections.",
+        ),
+    ],
+)
+def test_the_answer_follows_from_most_sections(delays, goodputs, said):
+    assert answer(sections(delays, goodputs), "x") == said
+
+
+def test_a_trade_tells_its_size():
+    rows = sections(SHORT * 3, LONG * 3, (0.25, 0.99))
+    assert answer(rows, "x") == (
+        "A trade beside x: in most sections queues are shorter (median 25 % as long) and goodput "
+        "is less (median 99 % as much)."
+    )
+
+
+def test_the_answer_without_queues_and_goodput_is_that_of_the_sections():
+    none = Side(None, None)
+    rows = [Section("5", word, none, none, [], []) for word in ("better", "worse")]
+    assert answer(rows, "x") == "Mixed beside x: it is better in 1 of 2 sections, worse in 1."
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"),
+    [
+        (0.003, "below 1 %"),
+        (0.012, "1 %"),
+        (0.264, "26 %"),
+        (1.994, "199 %"),
+        (1.996, "2 times"),
+        (2.0, "2 times"),
+        (2.34, "2.3 times"),
+        (9.96, "10 times"),
+        (99.6, "100 times"),
+        (123.4, "123 times"),
+    ],
+)
+def test_ratios_are_said_in_plain_numbers(ratio, said):
+    assert share(ratio) == said
+
+
+def test_the_beginning_has_the_figures_of_the_sections(sixth):
+    found, _ = sixth
+    (title, lines), (_, kept) = in_short(found, ["drop_tail"])
+    assert title == "codel beside drop_tail"
+    shares = [
+        f"{100 * found.ratio(section, 'codel', 'drop_tail', 'queueing_delay'):.0f} %"
+        for section in found.sections
+    ]
+    # the queue of five round trips is shorter in both sections, and the sizes are told
+    assert lines[1].startswith("Queueing delay: shorter in 2 of 2 sections. In the median section ")
+    assert all(f"{each} (" in lines[1] for each in shares)
+    waits = [found.mean(case, "codel", "sojourn_mean").value for case in found.plan.cases]
+    held = sum(wait <= 0.005 for wait in waits)
+    assert f"at most {1e3 * max(waits):.3g} ms" in kept[1]
+    assert f"5 ms: the mean was at most its target there in {held} of 2 scenarios." in kept[1]
+    # drop-tail has none
+    assert "target" not in kept[0]
+    # of a few figures none is expected to differ by chance
+    assert how_sure(found, ["drop_tail"]).endswith("(of a time also above 0.1 ms).")
+    figures = sum(len(found.compared(case, "codel")) for case in found.plan.cases)
+    assert how_sure(found, ["drop_tail"] * 10).endswith(
+        f"Of {10 * figures} figures that are compared at most about {figures / 2:.0f} would seem "
+        "to differ even if none did."
+    )
+    # the rest is said with the section in which it differs most
+    fair = compared_pair("goodput_fairness", 0.8, 1.0)
+    less = compared_pair("goodput_fairness", 0.9, 1.0)
+    sides = Side("no difference", None), Side("no difference", None)
+    rows = [
+        Section("4.4", "worse", *sides, [], [less]),
+        Section("6.2", "worse", *sides, [], [fair]),
+    ]
+    assert rest(rows) == [
+        "Also worse: Jain's fairness of goodputs (4.4, 6.2; 0.8 against 1 in 6.2)."
+    ]
+
+
+def compared_pair(measure, value, other):
+    """Return the comparison of two constants."""
+    return compared(measure, np.full(3, value), np.full(3, other))
+
+
+def test_a_target_that_a_section_changes_is_told(tmp_path):
+    path = replace(BRIEF, flows=(2, 4, 6))
+    found = evaluate(["codel"], tmp_path, profile=path, sections=["8.2.3", "8.3"], workers=1)
+    (_, kept) = in_short(found, ["drop_tail"])[-1]
+    waits = [found.mean(case, "codel", "sojourn_mean").value for case in found.plan.cases]
+    held = sum(wait <= of for wait, of in zip(waits, (0.005, 0.0025, 0.01), strict=True))
+    assert [case.name for case in found.plan.cases] == ["8-2-3-medium", "8-3-halved", "8-3-doubled"]
+    assert kept[1].endswith(
+        "Its target is 5 ms, in some scenarios 2.5 to 10 ms: the mean was at most its target there "
+        f"in {held} of 3 scenarios."
+    )
+
+
+def test_tables_without_a_row_have_their_columns():
+    """Nothing was run yet, and drop-tail has nothing beside it."""
+    plan = Plan.of(RFC7928, BRIEF, [Discipline(aqm="drop_tail")], ["5.1.1"], None, 1)
+    found = Evaluation(plan, {})
+    others = ["drop_tail"]
+    assert csv_text(sections_frame(found, others)).split() == [
+        "section,discipline,other,verdict,queueing_delay,queueing_delay_ratio,goodput,goodput_ratio"
+    ]
+    assert csv_text(found.verdicts(others)).split() == [
+        "section,case,discipline,other,measure,verdict,value,other_value,difference,half_width"
+    ]
+
+
+def test_references_are_told_from_what_is_judged():
+    pie, codel = (Discipline(aqm=name) for name in ("pie", "codel"))
+    plan = Plan.of(RFC7928, BRIEF, [codel], ["5.1.1"], None, 1, references=[pie])
+    told = Evaluation(plan, {}).summary(["drop_tail", "pie"])
+    assert told["disciplines"] == ["drop_tail", "codel", "pie"]
+    assert told["judged"] == ["codel"]
