@@ -5,9 +5,10 @@
 Counts in user space: per slot (slotted), per packet through the bottleneck (network) and per
 solution (chain). `perf stat` counts the process where the processor's counters can be read; else
 valgrind's callgrind counts the instructions of the engine alone, without Python (callgrind.py),
-which takes minutes. A run is counted at two lengths and the difference is taken, so that its start
-is not counted. FOLDER is a copy of another commit in which `make build` was run; modules that only
-that commit imports are looked for on PYTHONPATH.
+which takes minutes. The table's title says which; figures of one kind cannot be compared with those
+of the other. A run is counted at two lengths and the difference is taken, so that its start is not
+counted. FOLDER is a copy of another commit in which `make build` was run; modules that only that
+commit imports are looked for on PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -26,6 +27,11 @@ from rich.table import Table
 
 ROOT = Path(__file__).resolve().parent.parent
 EVENTS = ("instructions", "cycles")
+# what is counted, by whether it is by perf
+COUNTED = {
+    True: "of the whole process, Python too (perf)",
+    False: "of the engine and of the C library for it, without Python (callgrind)",
+}
 RED = """{"min_th": 100, "max_th": 200, "max_p": 0.1, "w": 0.07, "spacing": "independent",
 "idle_decay": False}"""
 # programs that make a run of a given size; each prints the number by which counts are divided
@@ -122,7 +128,7 @@ def main() -> None:
     folders = [ROOT, *map(Path, sys.argv[1:])]
     events = EVENTS if by_perf else EVENTS[:1]
     heads = [f"{event}, {folder.name}" for folder in folders for event in events]
-    table = Table("case", *heads)
+    table = Table("case", *heads, title=COUNTED[by_perf])
     for name, (code, less, more) in CASES.items():
         cells = []
         for folder in folders:

@@ -1,7 +1,10 @@
 """What bench/callgrind.py counts of a file of callgrind's: the engine, and the C library for it."""
 
 import importlib.util
+import sys
 from pathlib import Path
+
+import pytest
 
 BENCH = Path(__file__).parent.parent / "bench"
 FILE = """\
@@ -54,9 +57,38 @@ fn=(4)
 """
 
 
+def load(name):
+    """Return a module of bench/."""
+    spec = importlib.util.spec_from_file_location(name, BENCH / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def test_it_counts_the_engine_and_what_of_the_c_library_it_calls():
-    spec = importlib.util.spec_from_file_location("callgrind", BENCH / "callgrind.py")
-    callgrind = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(callgrind)
     # simulate 27, arrive 115, log for simulate 60: neither Python's threads, nor what they call
-    assert callgrind.instructions_of("/_engine.", FILE.splitlines()) == 202
+    assert load("callgrind").instructions_of("/_engine.", FILE.splitlines()) == 202
+
+
+@pytest.mark.parametrize(
+    ("by_perf", "events", "said"),
+    [
+        (True, 2, "of the whole process, Python too (perf)"),
+        (False, 1, "without Python (callgrind)"),
+    ],
+)
+def test_the_table_says_what_is_counted(by_perf, events, said, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(BENCH))
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(sys, "argv", ["instructions.py"])
+    instructions = load("instructions")
+    monkeypatch.setattr(instructions, "counters", lambda: by_perf)
+    monkeypatch.setattr(instructions.shutil, "which", lambda name: name)
+    # 7 a slot, and a start of 1000
+    monkeypatch.setattr(
+        instructions, "count", lambda _folder, _code, size, _by: ([1000 + 7 * size] * events, size)
+    )
+    instructions.main()
+    printed = capsys.readouterr().out
+    assert said in printed
+    assert "7.00" in printed
