@@ -208,10 +208,11 @@ class Tcp(Table):
             `reno` (RFC 5681), `cubic` (RFC 9438; Linux's own where `like` is `linux`), `dctcp` (RFC
             8257), which needs `ecn = true`, `bbr` (version 1, as in Linux), `bbr3` (version 3),
             `prague`, which needs `ecn = true` and sends ECT(1), `prague_2020`, as measured then,
-            without independence of round trips below 25 ms, `prague_2021`, the same with it, or
-            `prague_2024`, as measured with the L4S team's Linux 5.15, whose fallback takes every
-            queue for a classic one. The last six need `variant = "rack"`, and they pace. `ledbat`
-            (RFC 6817) and `ledbatpp` (LEDBAT++) give way to others. [default reno]
+            without independence of round trips below 25 ms, `prague_2021`, with that independence
+            after 500 rounds, or `prague_2024`, as measured with the L4S team's Linux 5.15, whose
+            fallback takes every queue for a classic one. The last six need `variant = "rack"`, and
+            they pace. `ledbat` (RFC 6817) and `ledbatpp` (LEDBAT++) give way to others. [default
+            reno]
         like: `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35, `linux` for today's
             hosts. [default rfc]
         receiver_window: Greatest number of packets in flight (ns-2's `window_`). [packets; 1 to

@@ -109,9 +109,10 @@ table! {
         /// `cubic` (RFC 9438; Linux's own where `like` is `linux`), `dctcp` (RFC 8257), which needs
         /// `ecn = true`, `bbr` (version 1, as in Linux), `bbr3` (version 3), `prague`, which needs
         /// `ecn = true` and sends ECT(1), `prague_2020`, as measured then, without independence of round
-        /// trips below 25 ms, `prague_2021`, the same with it, or `prague_2024`, as measured with the L4S
-        /// team's Linux 5.15, whose fallback takes every queue for a classic one. The last six need
-        /// `variant = "rack"`, and they pace. `ledbat` (RFC 6817) and `ledbatpp` (LEDBAT++) give way to others.
+        /// trips below 25 ms, `prague_2021`, with that independence after 500 rounds, or
+        /// `prague_2024`, as measured with the L4S team's Linux 5.15, whose fallback takes every queue for a
+        /// classic one. The last six need `variant = "rack"`, and they pace. `ledbat` (RFC 6817) and
+        /// `ledbatpp` (LEDBAT++) give way to others.
         congestion_control: CongestionControl = CongestionControl::Reno;
         /// `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35, `linux` for today's hosts.
         like: Like = Like::Rfc;

@@ -6,8 +6,9 @@
 //! It differs from DCTCP in this: the estimate starts at 0, and the first mark halves the window;
 //! packets that are not marked let the window grow, after a mark, too; and flows with round trips
 //! below 25 ms grow as if theirs were 25 ms. Small windows are in `small_windows`, which `prague_2024`
-//! has. Steps of the window, from which slow start ends, are as in Linux in `steps`, which older
-//! versions have; module version 0.7 has them, too, but not here, nor in the laboratory's program.
+//! has. In Linux the window follows its fraction by a packet with each ACK, and such a step down ends
+//! slow start (`steps`): older versions do so here. Module version 0.7 does so, too, but not here, nor
+//! in the laboratory's program.
 
 #[path = "prague_steps.rs"]
 mod steps;
@@ -75,7 +76,11 @@ struct State<V> {
     /// ([`Steps`]).
     recovers: bool,
     carry_before: f64,
-    /// An ACK beyond this packet ends the state CWR, which marks begin.
+    /// A probe has repaired a loss since the last ACK.
+    is_repaired: bool,
+    /// The last ACK was of all packets before this one. One beyond `cwr_end` ends the state CWR, which
+    /// marks begin.
+    acked: u32,
     cwr_end: u32,
     /// When marks reduced the window last.
     reduced_ns: u64,
@@ -114,7 +119,9 @@ impl<V: Version> Control for Of<V> {
         if config.classic_fallback {
             state.classic.sample(ack.rtt_ns);
         }
+        state.answer_repair(window, ack.now_ns);
         state.answer_marks(window, ack);
+        state.acked = ack.next;
         let is_used = 2.0 * f64::from(flight.before) >= window.cwnd;
         let unmarked = ack.delivered.saturating_sub(ack.ce);
         if V::STEPS == Steps::Simple {
@@ -126,7 +133,7 @@ impl<V: Version> Control for Of<V> {
             window.cwnd += (target - window.cwnd).clamp(-1.0, 1.0);
             window.cwnd = window.cwnd.max(LEAST_WINDOW);
         } else {
-            state.recovers &= ack.phase != Phase::Open || ack.next <= state.cwr_end;
+            state.recovers &= ack.phase != Phase::Open;
             state.follow(window, if is_used { unmarked } else { 0 });
             state.estimate(window, ack);
         }
@@ -143,14 +150,12 @@ impl<V: Version> Control for Of<V> {
                 window.open_connection(config, timeouts, marked);
                 state.window = window.cwnd;
             }
-            Event::Loss { used, begins } => {
-                if used.is_some() {
-                    if begins || V::STEPS == Steps::Simple {
-                        state.lose(window);
-                    } else {
-                        // a probe has repaired it: CWR (`tcp_process_tlp_ack`)
-                        state.reduce(window, 1.0 - state.share() / 2.0);
-                    }
+            Event::Loss { used: None, .. } => {}
+            Event::Loss { begins, .. } => {
+                if begins || V::STEPS == Steps::Simple {
+                    state.lose(window);
+                } else {
+                    state.is_repaired = true;
                 }
             }
             Event::TimeOut {
@@ -166,8 +171,7 @@ impl<V: Version> Control for Of<V> {
             }
             Event::Idle { restarts, .. } => {
                 if restarts {
-                    window.cwnd = window.cwnd.min(config.initial_window);
-                    state.window = window.cwnd;
+                    state.restart(window, config.initial_window);
                 }
             }
             Event::Mark { .. } | Event::Recovered { .. } | Event::PartialAck { .. } => {}
@@ -269,6 +273,11 @@ impl<V: Version> State<V> {
         if begins {
             self.reduced_ns = ack.now_ns;
         }
+    }
+
+    /// True until the round of the last mark is over.
+    fn is_in_cwr(&self) -> bool {
+        self.alpha.is_some() && self.acked <= self.cwr_end
     }
 
     /// Returns twice the share of the window that a mark takes.

@@ -5,8 +5,8 @@
 //! 90aea47f94ef026868540ce10dabcb168705a680), from which come pacing and steps of the window. Not from
 //! there: the estimate starts at 1, as in versions before and after 2024 (L4STeam/linux at
 //! 02573a215581, minuscat/L4STeam_linux at 07158d269b33, minuscat/l4steam-6.6.y at 1c07adc65c1e), and at
-//! least two packets leave together, as in the first two of these (`prague_tso_segs`). All else is as
-//! in `prague`.
+//! least two packets leave together, as in the first two of these (`prague_tso_segs`). Slow
+//! start, growth, losses and time-outs go with the steps; all else is as in `prague`.
 
 use super::prague::{Of, Paced, Steps, Version};
 use crate::config::MS;

@@ -1,8 +1,8 @@
 //! How Prague's window follows the fractional one as in Linux: by one packet with each ACK, and only a
 //! step down lowers the threshold of slow start (`prague_update_cwnd`). So a mark or a loss in slow
 //! start takes its share, but slow start goes on with each ACK of a packet without a mark, and ends at
-//! the first step down, with an ACK of marked packets only or in loss recovery. Nor does a time-out
-//! lower the threshold.
+//! the first step down: with an ACK of marked packets only, in loss recovery, or while the window is
+//! not used. Nor does a time-out lower the threshold.
 
 use super::{LEAST_WINDOW, State, Version, Window};
 
@@ -57,11 +57,32 @@ impl<V: Version> State<V> {
         }
     }
 
-    /// A time-out begins, which is a loss unless an earlier one covers it; so many packets are in
-    /// flight (`prague_enter_loss`, `tcp_enter_loss`).
-    pub(super) fn time_out(&mut self, window: &mut Window, is_loss: bool, in_flight: u32) {
+    /// A loss that a probe has repaired counts as a mark: it begins the state CWR, which ends at once
+    /// (`tcp_process_tlp_ack`).
+    pub(super) fn answer_repair(&mut self, window: &mut Window, now_ns: u64) {
+        let is_repaired = std::mem::take(&mut self.is_repaired);
+        if is_repaired && !self.is_in_cwr() && !self.waits(window, now_ns, self.reduced_ns) {
+            self.reduce(window, 1.0 - self.share() / 2.0);
+            self.reduced_ns = now_ns;
+        }
+    }
+
+    /// Continues after an idle time with at most so many packets; what is to be taken of a window with
+    /// a carry stays (`tcp_cwnd_restart`).
+    pub(super) fn restart(&mut self, window: &mut Window, most: f64) {
+        let carry = match V::STEPS {
+            Steps::Carry => self.window - window.cwnd,
+            _ => 0.0,
+        };
+        window.cwnd = window.cwnd.min(most);
+        self.window = window.cwnd + carry;
+    }
+
+    /// A time-out begins, which is a loss unless an earlier one covers it, or marks: in the state CWR
+    /// it is none (`tcp_enter_loss`, `prague_enter_loss`). So many packets are in flight.
+    pub(super) fn time_out(&mut self, window: &mut Window, is_new: bool, in_flight: u32) {
         self.carry_before = self.window - window.cwnd;
-        if is_loss {
+        if is_new && (V::STEPS == Steps::Simple || !self.is_in_cwr()) {
             self.lose(window);
         }
         let cwnd = f64::from(in_flight) + 1.0;

@@ -2,7 +2,7 @@
 
 use super::super::tests::{ack, independent};
 use super::super::{Of, State, Version, Window};
-use crate::config::Config;
+use crate::config::{Config, MS};
 use crate::congestion::prague_2020::In2020;
 use crate::congestion::prague_2021::In2021;
 use crate::congestion::prague_2024::In2024;
@@ -107,6 +107,21 @@ fn a_time_out_leaves_the_threshold() {
 }
 
 #[test]
+fn in_the_round_of_a_mark_a_time_out_takes_nothing_more() {
+    let config = Config::rfc(crate::Variant::Rack).with(CongestionControl::Prague2020);
+    let (mut state, mut window) = independent::<In2020>();
+    window.more = Some(Box::default());
+    state.acked = 100;
+    let mut prague = Of(Box::new(state));
+    prague.on_event(&mut window, &config, time_out(Some(20.0)));
+    assert!(!prague.0.recovers);
+    assert_eq!(
+        (window.cwnd, prague.0.window, window.ssthresh),
+        (1.0, 1.0, 10.0)
+    );
+}
+
+#[test]
 fn nothing_grows_from_a_loss_until_the_state_is_open() {
     let config = Config::rfc(crate::Variant::Rack).with(CongestionControl::Prague2020);
     let (state, mut window) = independent::<In2020>();
@@ -114,27 +129,50 @@ fn nothing_grows_from_a_loss_until_the_state_is_open() {
     let (used, begins) = (Some(20.0), true);
     prague.on_event(&mut window, &config, Event::Loss { used, begins });
     assert_eq!(prague.0.window, 10.0);
-    let mut fraction_after = |phase| {
+    let mut fraction_after = |phase, ce| {
         let sample = Sample {
             phase,
+            delivered: 2,
             flight: Some(InFlight {
                 before: 20,
                 ..InFlight::default()
             }),
-            ..ack(1100, 121, 0)
+            ..ack(1100, 121, ce)
         };
         prague.on_ack(&mut window, &config, &sample, None);
         prague.0.window
     };
-    assert_eq!(fraction_after(Phase::Recovery), 10.0);
-    assert_eq!(fraction_after(Phase::Open), 10.0 + 1.0 / 19.0);
+    assert_eq!(fraction_after(Phase::Recovery, 0), 10.0);
+    // the ACK that ends recovery has a mark, which takes half of the estimate, and a packet without one
+    let estimate = 0.5 - 0.5 / 16.0;
+    let left = 10.0 - 19.0 * estimate / 2.0 + 1.0 / 19.0;
+    assert_eq!(fraction_after(Phase::Open, 1), left);
 }
 
 #[test]
 fn a_loss_that_a_probe_has_repaired_counts_as_a_mark() {
-    let (used, begins) = (Some(20.0), false);
-    let found = with_events::<In2020>(&[Event::Loss { used, begins }]);
-    assert_eq!(found[0], (20.0, 15.0, 10.0));
+    let config = Config::rfc(crate::Variant::Rack).with(CongestionControl::Prague2020);
+    let after = |acked, now_ms| {
+        let (mut state, mut window) = independent::<In2021>();
+        state.acked = acked;
+        let mut prague = Of(Box::new(state));
+        let (used, begins) = (Some(20.0), false);
+        prague.on_event(&mut window, &config, Event::Loss { used, begins });
+        prague.0.answer_repair(&mut window, now_ms * MS);
+        (prague.0.window, window.ssthresh, prague.0.reduced_ns / MS)
+    };
+    assert_eq!(after(101, 1030), (15.0, 10.0, 1030));
+    // not in the round of a mark, nor within a virtual round trip of the last reduction
+    assert_eq!(after(100, 1030), (20.0, 10.0, 1000));
+    assert_eq!(after(101, 1020), (20.0, 10.0, 1000));
+}
+
+#[test]
+fn after_an_idle_time_what_marks_have_taken_is_still_to_go() {
+    let (mut state, mut window) = independent::<In2020>();
+    state.window = 15.0;
+    state.restart(&mut window, 10.0);
+    assert_eq!((window.cwnd, state.window), (10.0, 5.0));
 }
 
 #[test]

@@ -82,6 +82,9 @@ fn that_of_2020_has_the_same_window_at_all_round_trips() {
         let ratio = window(rtt_ms) / at_100;
         assert!((ratio - 1.0).abs() < 0.05, "{rtt_ms} ms: {ratio}");
     }
+    // where round trips are longer, that of 2021 does the same
+    let mut path = path_of(CongestionControl::Prague2021, 100, 40);
+    assert_eq!(mean_window(&mut path, 40, 100), at_100);
 }
 
 #[test]
@@ -106,6 +109,7 @@ pub(super) fn independent<V: Version>() -> (State<V>, Window) {
         window: 20.0,
         alpha: Some(0.5),
         rounds: V::ROUNDS_BEFORE,
+        acked: 101,
         cwr_end: 100,
         reduced_ns: 1000 * MS,
         estimated_ns: 1000 * MS,

@@ -11,7 +11,7 @@ pub(crate) enum Paced {
     Window,
 }
 
-/// A version; what is given here is that of module version 0.7.
+/// A version; what is given here is that of `prague`.
 pub(crate) trait Version: Default {
     /// Round trips that are shorter count as so long, ns.
     const TARGET_NS: u64;
