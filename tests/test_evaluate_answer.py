@@ -144,6 +144,8 @@ def test_the_answer_without_queues_and_goodput_is_that_of_the_sections():
         (0.003, "below 1 %"),
         (0.012, "1 %"),
         (0.264, "26 %"),
+        (0.9968, "99.7 %"),
+        (1.0, "100 %"),
         (1.994, "199 %"),
         (1.996, "2 times"),
         (2.0, "2 times"),

@@ -143,6 +143,8 @@ def share(ratio: float) -> str:
     """A ratio as people say it: `26 %`, or `2.3 times`."""
     if ratio < 0.01:
         return "below 1 %"
+    if abs(ratio - 1) < 0.01:
+        return f"{round(100 * ratio, 1):g} %"
     percent = round(100 * ratio)
     if percent < 200:
         return f"{percent} %"
