@@ -316,8 +316,9 @@ def page(results):
 if __name__ == "__main__":
     what = sys.argv[1] if len(sys.argv) == 2 else ""
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    if what == "page" and "verify" not in results:
-        sys.exit("qdisc: there are no figures yet: run bench/qdisc.py verify")
+    # an older version kept the lines that `sluiced` printed
+    if what == "page" and not isinstance(results.get("verify"), dict):
+        sys.exit("qdisc: there are no figures of this form: run bench/qdisc.py verify")
     if what == "page":
         page(results)
     elif what in ("verify", "cost"):

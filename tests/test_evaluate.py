@@ -112,8 +112,13 @@ def test_what_is_finished_is_kept_after_ctrl_c(tmp_path, monkeypatch):
     def struck(_writer):
         raise KeyboardInterrupt
 
-    # after the last run
+    # after the last run: of a shard, whose own runs are counted, and of all
     monkeypatch.setattr("sluicegate.sweeps.folder.Writer.merge", struck)
+    with pytest.raises(
+        InterruptError, match=r"all 3 runs of shard 2/2 are in the folder; the same "
+    ):
+        evaluate(["codel"], tmp_path, shard=(2, 2), **given)
+    assert 3 < len(known(folder)) < 6
     with pytest.raises(InterruptError, match="all 6 runs are in the folder; the same command goes"):
         evaluate(["codel"], tmp_path, **given)
     monkeypatch.undo()

@@ -124,11 +124,33 @@ def test_the_answer_follows_from_most_sections(delays, goodputs, said):
     assert answer(sections(delays, goodputs), "x") == said
 
 
+@pytest.mark.parametrize(
+    ("delays", "goodputs", "said"),
+    [
+        (SHORT, SAME, "Better than x."),
+        (SAME, SAME, "No difference from x."),
+        (SHORT, LONG, "A trade beside x: queues are shorter and goodput is less."),
+    ],
+)
+def test_of_one_section_there_are_no_most(delays, goodputs, said):
+    assert answer(sections(delays, goodputs), "x") == said
+
+
+def test_one_section_may_be_mixed():
+    delay, goodput = Side("a trade", None), Side("better", None)
+    assert answer([Section("5", "a trade", delay, goodput, [], [])], "x") == (
+        "Mixed beside x: queues are partly shorter and partly longer; goodput is more."
+    )
+
+
 def test_a_trade_tells_its_size():
     rows = sections(SHORT * 3, LONG * 3, (0.25, 0.99))
     assert answer(rows, "x") == (
         "A trade beside x: in most sections queues are shorter (median 25 % as long) and goodput "
         "is less (median 99 % as much)."
+    )
+    assert answer(rows[:1], "x") == (
+        "A trade beside x: queues are shorter (25 % as long) and goodput is less (99 % as much)."
     )
 
 

@@ -59,6 +59,11 @@ def test_files_of_an_earlier_report_are_removed_and_no_others(tmp_path):
     # the command says so
     assert not replaces(sg.compare(NETWORK), tmp_path)
     assert replaces(sg.compare(SLOTTED), tmp_path)
+    # neither has a title, and both are of one kind; another seed or AQM makes no other scenario
+    flows = [sg.network.TcpFlows(count=3)]
+    assert replaces(sg.compare(NETWORK.replace(flows=flows)), tmp_path)
+    red = [sg.Discipline(aqm="red")]
+    assert not replaces(sg.compare(NETWORK.replace(seed=2, disciplines=red)), tmp_path)
     write_report(sg.compare(SLOTTED), tmp_path)
     assert names(tmp_path) == {*SLOTTED_FILES, "notes.txt", "figures/mine.svg"}
     assert pl.read_parquet(tmp_path / "measures.parquet")["discipline"].unique().sort().to_list()

@@ -82,7 +82,10 @@ class _Subject:
         """What most sections say, better or worse, and how much it is in the median."""
         text = f"{self.name} {self.better if self.mostly('better') else self.worse}"
         ratios = [each.ratio for each in self.sides if each.ratio is not None]
-        return f"{text} (median {share(median(ratios))} as {self.size})" if ratios else text
+        if not ratios:
+            return text
+        middle = "median " if len(ratios) > 1 else ""
+        return f"{text} ({middle}{share(median(ratios))} as {self.size})"
 
     def counted(self) -> str:
         """In how many sections it is so."""
@@ -91,22 +94,23 @@ class _Subject:
 
 def answer(rows: Sequence[Section], other: str) -> str:
     """The answer to whether it is better; most sections are more than half of those that judge."""
+    where, in_most = ("", "") if len(rows) == 1 else (" in all sections", "in most sections ")
     for verdict in ("better", "worse", "no difference"):
         if all(row.verdict == verdict for row in rows):
             beside = "from" if verdict == "no difference" else "than"
-            return f"{verdict.capitalize()} {beside} {other} in all sections."
+            return f"{verdict.capitalize()} {beside} {other}{where}."
     subjects = _subjects(rows)
     better, worse = (any(each.mostly(word) for each in subjects) for word in ("better", "worse"))
     if better and worse:
         told = " and ".join(each.sized() for each in subjects)
-        return f"A trade beside {other}: in most sections {told}."
+        return f"A trade beside {other}: {in_most}{told}."
     for word, found in (("better", better), ("worse", worse)):
         if found and all(each.mostly(word, "no difference") for each in subjects):
             told = " and ".join(each.said(word) for each in subjects)
-            return f"Mostly {word} than {other}: in most sections {told}."
+            return f"Mostly {word} than {other}: {in_most}{told}."
     if all(each.mostly("no difference") for each in subjects):
         told = " and ".join(f"{each.name} no different" for each in subjects)
-        return f"Much like {other}: in most sections {told}."
+        return f"Much like {other}: {in_most}{told}."
     unknown = any(each.unknown() for each in subjects)
     head = "Not known if better or worse than" if unknown else "Mixed beside"
     return f"{head} {other}: {'; '.join(each.counted() for each in subjects)}."
@@ -125,7 +129,10 @@ def _subjects(rows: Sequence[Section]) -> list[_Subject]:
 
 
 def counted(sides: Sequence[Side], better: str, worse: str) -> str:
-    """In how many sections it is so: `shorter in 17 of 19 sections, no different in 2`."""
+    """In how many sections it is so: `shorter in 17 of 19 sections, no different in 2`.
+
+    Of a single section only what it says.
+    """
     words = [each.word for each in sides]
     said = {
         "better": better,
@@ -134,6 +141,8 @@ def counted(sides: Sequence[Side], better: str, worse: str) -> str:
         "no difference": "no different",
         "unknown": "not known",
     }
+    if len(words) == 1:
+        return said[sides[0].word or "unknown"]
     first, *more = [(text, words.count(word)) for word, text in said.items() if word in words]
     total = f"{first[0]} in {first[1]} of {len(words)} sections"
     return ", ".join([total, *(f"{text} in {count}" for text, count in more)])

@@ -135,10 +135,11 @@ def _make(
 ) -> None:
     """Have all runs made that the folder does not have; see `evaluate`."""
     plan, (number, parts) = found.plan, shard
+    mine = plan.runs[number - 1 :: parts]
     folder.check(plan.about())
     folder.repair()
     found.runs.update(known(folder))
-    waiting = [run for run in plan.runs[number - 1 :: parts] if run.identity not in found.runs]
+    waiting = [run for run in mine if run.identity not in found.runs]
     pool: AbstractContextManager[Workers]
     if dask is not None and waiting:
         pool = on_cluster(dask)
@@ -150,19 +151,22 @@ def _make(
             campaign = _Campaign(found, Writer(folder, _SCHEMA), watch, on_section)
             campaign.make(waiting, by)
     except (KeyboardInterrupt, InterruptError):
-        raise InterruptError(_interrupted(found)) from None
+        raise InterruptError(_interrupted(found, mine, shard)) from None
 
 
-def _interrupted(found: Evaluation) -> str:
-    done, total = found.done, len(found.plan.runs)
+def _interrupted(found: Evaluation, mine: Sequence[Run], shard: tuple[int, int]) -> str:
+    """What is kept of the runs that this command makes: its shard, or all."""
+    done, total = sum(run.identity in found.runs for run in mine), len(mine)
+    number, parts = shard
+    runs = "runs" if parts == 1 else f"runs of shard {number}/{parts}"
     if not done:
         return (
             "interrupted: no run had ended, and nothing new is kept; the same command starts again"
         )
     if done == total:
-        return f"interrupted: all {total:,} runs are in the folder; the same command goes on"
+        return f"interrupted: all {total:,} {runs} are in the folder; the same command goes on"
     return (
-        f"interrupted: {done:,} of {total:,} runs are in the folder; the same command makes the "
+        f"interrupted: {done:,} of {total:,} {runs} are in the folder; the same command makes the "
         "others"
     )
 

@@ -112,7 +112,7 @@ def _delay_line(found: Evaluation, sides: Mapping[str, Side], other: str) -> str
     known = _ratios(sides)
     if known:
         least, most = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
-        told += f". {_middle(known, other)}"
+        told += _middle(found, sides, other)
         if least != most:
             told += f"; from {_with(found, least, known)} to {_with(found, most, known)}"
     return f"Queueing delay: {told}."
@@ -122,10 +122,10 @@ def _goodput_line(found: Evaluation, sides: Mapping[str, Side], other: str) -> s
     told = counted(list(sides.values()), "more", "less")
     known = _ratios(sides)
     if known:
-        told += f". {_middle(known, other)}"
+        told += _middle(found, sides, other)
         less = (each for each in known if sides[each].word in ("worse", "a trade"))
         low = sorted((each for each in less if known[each] < 1), key=known.__getitem__)
-        if low:
+        if low and len(sides) > 1:
             told += f"; least {', '.join(_with(found, each, known) for each in low[:_NAMED])}"
     return f"Goodput: {told}."
 
@@ -138,9 +138,16 @@ def _with(found: Evaluation, section: str, known: Mapping[str, float]) -> str:
     return f"{share(known[section])} ({found.plan.suite.headed(section)})"
 
 
-def _middle(known: Mapping[str, float], other: str) -> str:
+def _middle(found: Evaluation, sides: Mapping[str, Side], other: str) -> str:
+    """How much it is beside the other: in the median section, or in the only one."""
+    known = _ratios(sides)
     told = share(median(known.values()))
-    return f"In the median section {told} {'of that' if told.endswith('%') else 'that'} of {other}"
+    beside = f"{told} {'of that' if told.endswith('%') else 'that'} of {other}"
+    if len(sides) > 1:
+        return f". In the median section {beside}"
+    (section,) = sides
+    where = "" if len(found.sections) == 1 else f" ({found.plan.suite.headed(section)})"
+    return f", {beside}{where}"
 
 
 def rest(rows: Sequence[Section]) -> list[str]:
@@ -207,13 +214,17 @@ def _kept(
 ) -> str:
     worst = max(waits, key=waits.__getitem__)
     case = next(each for each in found.plan.cases if each.name == worst)
-    told = (
-        f"{name}: {1e3 * median(waits.values()):.3g} ms in the median scenario, at most "
-        f"{1e3 * waits[worst]:.3g} ms ({found.plan.suite.headed(case.section)})"
-    )
+    told = f"{name}: {1e3 * median(waits.values()):.3g} ms"
+    if len(waits) > 1:
+        told += (
+            f" in the median scenario, at most {1e3 * waits[worst]:.3g} ms "
+            f"({found.plan.suite.headed(case.section)})"
+        )
     if not targets:
         return f"{told}."
     target_ms, least_ms, most_ms = (1e3 * of(targets.values()) for of in (median, min, max))
+    if len(waits) == 1:
+        return f"{told}. Its target is {target_ms:g} ms: the mean was {'not ' * kept[0]}above it."
     # section 8.3 has others
     between = f", in some scenarios {least_ms:g} to {most_ms:g} ms" if least_ms < most_ms else ""
     return (

@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +34,8 @@ _SHORT = ("measures", "differences")
 _PAGE = "report.html"
 # names the files of the report in its folder
 _OURS = "files.json"
+# what options of the command change: with others the scenario is still the same
+_CHANGED = ("disciplines", "duration_s", "replications", "seed", "slots")
 # what other commands write into folders of theirs
 _OF_OTHERS = ("sweep.json", "tuning.json", "evaluation.json")
 
@@ -93,14 +96,19 @@ def write_report(comparison: Comparison, folder: str | Path, *, figures: str | N
 
 
 def replaces(comparison: Comparison, folder: Path) -> bool:
-    """Whether the folder has the report of a scenario of another title, or of another kind."""
+    """Whether the folder has the report of another scenario: by its title, or what it is of."""
     _, _, subject = _ours(folder)
     return (folder / _PAGE).is_file() and subject not in ("", _subject(comparison))
 
 
 def _subject(comparison: Comparison) -> str:
-    """What a reader calls the scenario: its title, or else its kind."""
-    return comparison.scenario.title or type(comparison.scenario).__name__
+    """What tells the scenario from others: its title, or a hash of what no option changes."""
+    scenario = comparison.scenario
+    if scenario.title:
+        return scenario.title
+    names = [each.name for each in fields(scenario) if each.name not in _CHANGED]
+    told = "\n".join(f"{name} = {getattr(scenario, name)!r}" for name in names)
+    return hashlib.sha256(f"{type(scenario).__name__}\n{told}".encode()).hexdigest()[:32]
 
 
 def check_folder(folder: Path) -> None:
