@@ -91,7 +91,18 @@ CHOICES = [
         "how many flows, and which buffer",
         "those of mild congestion; the profile's buffer, one BDP of the slower capacity",
     ),
-    Choice("8.2", "when time 0 is", "at the end of the warm-up, which measures leave out"),
+    Choice(
+        "8.2",
+        "how it is seen that all flows are in congestion avoidance, which is time 0",
+        "time 0 is the end of the warm-up, which measures leave out; in 8.2.2 to 8.2.4 it is shown "
+        "which share of the flows has lost a packet by then, which ends slow start",
+    ),
+    Choice(
+        "2.2",
+        "what opens a flow, which gives its start-up time (section 9.1)",
+        "a name, a connection and TLS 1.3: three exchanges of one small packet, one after the "
+        "other, each as long as the mean one of section 9.1, with TCP's retransmissions",
+    ),
     Choice(
         "2.4",
         "how long a loss event is",

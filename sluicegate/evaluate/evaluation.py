@@ -30,6 +30,10 @@ _REAL = (
     "World {}: TCP is that of a Linux, and a router does not count by class. Goodputs of classes "
     "are of the whole run, and their queueing delay is that of the queue, where there is one."
 )
+_STARTING = (
+    "{}: with {} {:.3g} % of the flows had lost no packet when the warm-up ended, and may have "
+    "been in slow start. RFC 7928 counts section 8.2 from when all are in congestion avoidance."
+)
 
 
 @dataclass(frozen=True)
@@ -152,6 +156,12 @@ class Evaluation:
             if each.aqm != DROP_TAIL and self.never_acted(each.name):
                 runs = sum(len(self.measured(case, each.name)) for case in plan.cases)
                 told[_IDLE.format(each.name, runs, plan.profile.buffer_packets)] = None
+        for case in plan.cases:
+            for name in plan.names:
+                share = self.mean(case, name, "past_slow_start")
+                if share is not None and share.value < 1:
+                    left = 100 * (1 - share.value)
+                    told[_STARTING.format(case.section, name, left)] = None
         if plan.world != NETWORK:
             told[_REAL.format(plan.world)] = None
         return list(told)

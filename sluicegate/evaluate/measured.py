@@ -20,6 +20,8 @@ from sluicegate.worlds.network.record import NetworkRecord
 
 FloatArray = NDArray[np.float64]
 
+# exchanges until a server begins to send: name, connection, TLS 1.3 (RFC 7928, section 2.2)
+_EXCHANGES_OF_START_UP = 3
 # of a curve of quantiles: 0, 1, ... 100 %
 LEVELS = np.linspace(0, 1, 101)
 # of the queue, and of each class
@@ -84,10 +86,11 @@ def measured(
             values |= _of_acks(record, str(each.label), FORWARD if each.route else BACK)
     for phase in case.phases(profile):
         values |= _of_phase(record, phase)
+    if "probes.completion_mean" in values:
+        values["start_up_mean"] = _EXCHANGES_OF_START_UP * values["probes.completion_mean"]
     if decisions is not None:
         flows = sum(each.count for each in case.flows(profile))
-        ratio = _synchronisation(decisions, flows, profile)
-        values["synchronisation_ratio"] = math.nan if ratio is None else ratio
+        values |= _of_losses(decisions, flows, profile)
     known = {name: value for name, value in values.items() if math.isfinite(value)}
     sizes = {each.packet_bytes for each in case.flows(profile) if each.tcp is not None}
     packet_bytes = sizes.pop() if len(sizes) == 1 else None
@@ -133,8 +136,11 @@ def _of_phase(record: NetworkRecord, phase: Phase) -> dict[str, float]:
     }
 
 
-def _synchronisation(decisions: Path, flows: int, profile: Profile) -> float | None:
-    """Which share of the flows loses in a loss event, an event being one round trip."""
+def _of_losses(decisions: Path, flows: int, profile: Profile) -> dict[str, float]:
+    """Which flows lose together, an event being one round trip, and which lost before time 0.
+
+    With the first loss a flow of NewReno without ECN leaves slow start.
+    """
     columns = ["time_ns", "event", "packet", "flow_hash"]
     log = (
         pl.scan_csv(decisions)
@@ -143,10 +149,15 @@ def _synchronisation(decisions: Path, flows: int, profile: Profile) -> float | N
         .collect()
     )
     came = log.filter(event="arrive").select("packet", "flow_hash")
-    lost = log.filter(pl.col("event") == "lost", pl.col("time_ns") >= profile.warm_up_s * 1e9)
-    rows = lost.select("time_ns", "packet").join(came, on="packet", maintain_order="left")
-    times_s = rows["time_ns"].to_numpy() / 1e9
-    return synchronisation_ratio(times_s, rows["flow_hash"].to_numpy(), flows, profile.rtt_s)
+    lost = log.filter(event="lost").select("time_ns", "packet")
+    rows = lost.join(came, on="packet", maintain_order="left")
+    times_s, losers = rows["time_ns"].to_numpy() / 1e9, rows["flow_hash"].to_numpy()
+    counts = times_s >= profile.warm_up_s
+    ratio = synchronisation_ratio(times_s[counts], losers[counts], flows, profile.rtt_s)
+    return {
+        "synchronisation_ratio": math.nan if ratio is None else ratio,
+        "past_slow_start": len(np.unique(losers[~counts])) / flows,
+    }
 
 
 def _curves(

@@ -45,7 +45,7 @@ _MORE = (
         for each in ("forward", "reverse")
         for name in ("ack_delay", "ack_loss_ratio")
     ),
-    "probes.completion_mean",
+    *("probes.completion_mean", "start_up_mean"),
 )
 
 
@@ -211,7 +211,7 @@ def _shown(found: Evaluation, case: Case) -> list[str]:
     """Measures that are shown beside those by which a case judges."""
     more = [*_ALSO]
     more += ["goodput_ratio"] if "goodput_fairness" in case.judged else []
-    more += ["synchronisation_ratio"] if case.loses_together else []
+    more += ["synchronisation_ratio", "past_slow_start"] if case.loses_together else []
     known = {
         each
         for name in found.plan.names

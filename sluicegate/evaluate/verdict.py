@@ -20,7 +20,10 @@ LEAST = 0.01
 # nor are smaller ones of a measure that is nearly 0: seconds, shares
 _LEAST_SECONDS = 0.1e-3
 # parts of their names
-_TIMES = ("delay", "jitter", "sojourn", "completion", "frame", "page", "round_trip", "loss_gap")
+_TIMES = (
+    *("delay", "jitter", "sojourn", "completion", "frame", "page", "round_trip", "loss_gap"),
+    "start_up",
+)
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,8 @@ _HEADINGS = {
     "loss_ratio": "lost",
     "utilization": "link busy",
     "synchronisation_ratio": "synchronisation ratio",
+    "past_slow_start": "flows past slow start at time 0",
+    "start_up_mean": "flow start-up time",
     "sojourn_mean": "mean sojourn",
     "sojourn_p99": "p99 sojourn",
 }
@@ -50,6 +52,7 @@ _SHARES = (
     "mark_ratio",
     "missing_ratio",
     "stall_ratio",
+    "past_slow_start",
 )
 
 
