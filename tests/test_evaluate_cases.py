@@ -270,8 +270,12 @@ def test_scenarios_of_l4s_leave_out_what_may_not_mark(tmp_path):
     case = case_named("l4s-s2-fall-cubic")
     assert case.fitted(mute) == "its ecn = false: scenarios of L4S need marks"
     assert case.fitted(CODEL).discipline.ecn
-    plan = Plan.of(L4S, BRIEF, [mute], ["S2"], 2, 1)
-    assert {run.name for run in plan.runs} == {"drop_tail"}
+    pie = sg.Discipline(aqm="pie")
+    plan = Plan.of(L4S, BRIEF, [mute, pie], ["S2"], 2, 1)
+    assert {run.name for run in plan.runs} == {"drop_tail", "pie"}
+    # a reference alone is worth no run
+    with pytest.raises(SluiceError, match="there is nothing to run: its ecn = false: scenarios of"):
+        Plan.of(L4S, BRIEF, [mute], ["S2"], 2, 1, references=[pie])
 
 
 def test_the_capacity_changes_as_the_section_says():

@@ -157,6 +157,7 @@ def evaluate(
     given = disciplines(aqm)
     listed = None if sections is None else _listed(sections)
     suite.chosen(listed)
+    part = options.shard(shard)
     references = disciplines([reference]) if reference is not None else []
     if reference is None and world == NETWORK:
         references = usual_reference(given, suite)
@@ -185,7 +186,7 @@ def evaluate(
             seed=seed,
             workers=workers,
             dask=dask,
-            shard=options.shard(shard),
+            shard=part,
             watch=watch,
             on_section=on_section,
         )

@@ -81,7 +81,8 @@ class Plan:
         Raises:
             SluiceError: If there is no discipline or no section, if two disciplines have one name,
                 if the suite has no scenario in a section, if the seed or the number of replications
-                is out of its range, or if the world can do nothing of it.
+                is out of its range, or if nothing that is judged has a scenario that the world can
+                do.
         """
         if not disciplines:
             raise SluiceError("disciplines must have one AQM at least")
@@ -119,9 +120,9 @@ class Plan:
             for name, fitted in plan.fitted[case.name].items():
                 if isinstance(fitted, Fitted):
                     plan._check(case, name, fitted)
-        if not plan.runs:
-            reasons = (why for by_name in plan.fitted.values() for why in by_name.values())
-            raise SluiceError(f"there is nothing to run: {next(reasons)}")
+        tried = [by_name[each] for by_name in plan.fitted.values() for each in plan.judged]
+        if all(isinstance(each, str) for each in tried):
+            raise SluiceError(f"there is nothing to run: {tried[0]}")
         return plan
 
     def _check(self, case: Case, name: str, fitted: Fitted) -> None:

@@ -106,7 +106,9 @@ def _subject(comparison: Comparison) -> str:
     scenario = comparison.scenario
     if scenario.title:
         return scenario.title
-    names = [each.name for each in fields(scenario) if each.name not in _CHANGED]
+    # every kind is a dataclass
+    all_ = fields(scenario)  # type: ignore[arg-type]
+    names = [each.name for each in all_ if each.name not in _CHANGED]
     told = "\n".join(f"{name} = {getattr(scenario, name)!r}" for name in names)
     return hashlib.sha256(f"{type(scenario).__name__}\n{told}".encode()).hexdigest()[:32]
 
