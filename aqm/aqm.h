@@ -51,6 +51,16 @@ typedef unsigned long long u64;
 typedef long long s64;
 
 /*
+ * A loop of at most `count` turns, and never more than AQM_MOST_STEPS, to be left by `break`,
+ * numbered by `turn`. A program for BPF defines it before, as its verifier demands.
+ */
+#define AQM_MOST_STEPS (1 << 20)
+#ifndef AQM_UP_TO
+#define AQM_UP_TO(count)                                                              \
+	for (u32 turn = 0, turns_ = (count); turn < AQM_MOST_STEPS && turn < turns_; turn++)
+#endif
+
+/*
  * Everything that an AQM may see. A field that a call does not use is 0: at a tick every
  * field of a packet, and the random word except at arrivals and departures.
  *

@@ -22,6 +22,13 @@
 	DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)                                    \
 	DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15)
 
+/*
+ * A loop over the first `count` classes. In the kernel it costs less than AQM_UP_TO, which calls a
+ * function for each turn; the verifier follows all turns, so what is done in one must be little.
+ */
+#define CLASS_MAP_UP_TO(count)                                                             \
+	for (u32 turn = 0; turn < CLASS_MAP_MOST && turn < (count); turn++)
+
 #define CLASS_MAP_SETS(P, n)                                                               \
 	P(dscp_low_##n, COUNT, 0, 0, 4294967295.0, "classes",                              \
 	  "DSCPs 0 to 31 of a class, a bit each", "RFC 2474")                              \
@@ -62,11 +69,9 @@ static inline u32 class_map_find(const struct class_map *map, const struct aqm_v
 {
 	u32 dscp = aqm_dscp(view), ecn = aqm_ecn(view), found = map->classes - 1;
 
-	AQM_UP_TO(map->classes) {
-		u32 number = (u32)turn & (CLASS_MAP_MOST - 1);
-
-		if ((map->dscps[number] >> dscp & 1) && (map->ecns[number] >> ecn & 1)) {
-			found = number;
+	CLASS_MAP_UP_TO(map->classes) {
+		if ((map->dscps[turn] >> dscp & 1) && (map->ecns[turn] >> ecn & 1)) {
+			found = turn;
 			break;
 		}
 	}
@@ -82,10 +87,10 @@ static inline u32 class_map_strict(u32 strict, struct aqm_lanes *lanes, u32 is_f
 	const struct aqm_lane *lane;
 	u32 found = AQM_NO_LANE;
 
-	AQM_UP_TO(strict) {
-		lane = (const struct aqm_lane *)aqm_lane_at(lanes, (u32)turn);
+	CLASS_MAP_UP_TO(strict) {
+		lane = (const struct aqm_lane *)aqm_lane_at(lanes, turn);
 		if (lane && lane->packets) {
-			found = (u32)turn;
+			found = turn;
 			if (is_first)
 				break;
 		}

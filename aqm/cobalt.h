@@ -183,15 +183,16 @@ static inline void cobalt_fall(struct cobalt_state *state, const struct cobalt_l
 static inline void cobalt_decay(struct cobalt_state *state, const struct cobalt_law *law,
 				u64 now_ns)
 {
-	u32 step;
-
 	/* the gaps of all counts down to 1 together are shorter than 2 interval sqrt(count) */
 	if ((now_ns - state->drop_next_ns) / 2 / state->count >= cobalt_gap_ns(state, law)) {
 		cobalt_set_count(state, 0);
 		return;
 	}
-	for (step = 0; step < COBALT_MOST_STEPS && cobalt_is_due(state, now_ns); step++)
+	AQM_UP_TO(COBALT_MOST_STEPS) {
+		if (!cobalt_is_due(state, now_ns))
+			break;
 		cobalt_fall(state, law);
+	}
 }
 
 /* p has changed last more than a target ago. */

@@ -66,10 +66,10 @@ static inline u32 prio_next(struct prio_state *state, const struct prio_config *
 	u32 found = AQM_NO_LANE;
 
 	(void)state, (void)now_ns;
-	AQM_UP_TO(config->map.classes) {
-		lane = aqm_lane_at(lanes, (u32)turn);
+	CLASS_MAP_UP_TO(config->map.classes) {
+		lane = aqm_lane_at(lanes, turn);
 		if (lane && lane->waits.packets) {
-			found = (u32)turn;
+			found = turn;
 			break;
 		}
 	}
@@ -89,10 +89,10 @@ static inline u32 prio_victim(const struct prio_state *state, const struct prio_
 	u32 found = own;
 
 	(void)state, (void)bytes;
-	AQM_UP_TO(config->map.classes) {
-		lane = aqm_lane_at(lanes, (u32)turn);
-		if ((u32)turn > own && lane && lane->waits.packets)
-			found = (u32)turn;
+	CLASS_MAP_UP_TO(config->map.classes) {
+		lane = aqm_lane_at(lanes, turn);
+		if (turn > own && lane && lane->waits.packets)
+			found = turn;
 	}
 	return found;
 }

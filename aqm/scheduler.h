@@ -67,16 +67,6 @@ struct aqm_lane {
 	u32 head_bytes;		/* size of its first packet; 0 if none waits */
 };
 
-/*
- * A loop of at most `count` turns, and never more than AQM_MOST_STEPS, to be left by `break`,
- * numbered by `turn`. A program for BPF defines it before, as its verifier demands.
- */
-#define AQM_MOST_STEPS (1 << 20)
-#ifndef AQM_UP_TO
-#define AQM_UP_TO(count)                                                              \
-	for (u32 turn = 0, turns_ = (count); turn < AQM_MOST_STEPS && turn < turns_; turn++)
-#endif
-
 struct aqm_lanes;
 
 /* Returns a lane, a struct X_lane; null if none has the number. */

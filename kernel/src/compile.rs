@@ -29,7 +29,7 @@ pub enum Program {
 }
 
 /// Headers that the programs include: names and texts.
-const SHARED: [(&str, &str); 16] = [
+const SHARED: [(&str, &str); 17] = [
     ("qdisc.bpf.h", include_str!("qdisc.bpf.h")),
     ("classes.bpf.h", include_str!("classes.bpf.h")),
     ("instance.bpf.h", include_str!("instance.bpf.h")),
@@ -37,6 +37,7 @@ const SHARED: [(&str, &str); 16] = [
     ("stats.bpf.h", include_str!("stats.bpf.h")),
     ("acks.bpf.h", include_str!("acks.bpf.h")),
     ("logging.bpf.h", include_str!("logging.bpf.h")),
+    ("loop.bpf.h", include_str!("loop.bpf.h")),
     ("reload.bpf.h", include_str!("reload.bpf.h")),
     ("fifo.bpf.h", include_str!("fifo.bpf.h")),
     ("lanes.bpf.h", include_str!("lanes.bpf.h")),

@@ -7,6 +7,7 @@
  * HAS_TICK, HAS_OCCUPANCY where it has these functions. agreement.h compares `struct question`,
  * `struct order` and `enum asked` with judge.rs.
  */
+#include "loop.bpf.h"
 #include HEADER
 
 #define SECTION(name) __attribute__((section(name), used))

@@ -20,8 +20,8 @@
  * qdisc's entry is kept in its field `limit`: only the qdisc itself reads that field, and a look-up
  * in a hash table would cost more than most AQMs.
  */
-#define AQM_UP_TO(count) FOR_UP_TO(count)
 #define AQM_LANES_ELSEWHERE
+#include "loop.bpf.h"
 #include "aqm.h"
 #include "qdisc.bpf.h"
 #include HEADER

@@ -6,6 +6,8 @@
 #ifndef SLUICEGATE_QDISC_BPF_H
 #define SLUICEGATE_QDISC_BPF_H
 
+#include "loop.bpf.h"
+
 #define SECTION(name) __attribute__((section(name), used))
 #define INLINE inline __attribute__((always_inline))
 /*
@@ -24,7 +26,6 @@
 #endif
 #define FOUND_BY_LIBBPF __attribute__((preserve_access_index))
 #define __kptr __attribute__((btf_type_tag("kptr")))
-#define KERNEL_FUNCTION extern __attribute__((section(".ksyms")))
 
 #define MAP_TYPE_ARRAY 2
 #define MAP_TYPE_LRU_HASH 9
@@ -121,23 +122,6 @@ KERNEL_FUNCTION void bpf_kfree_skb(struct sk_buff *skb);
 KERNEL_FUNCTION void bpf_qdisc_skb_drop(struct sk_buff *skb, struct bpf_sk_buff_ptr *to_free);
 KERNEL_FUNCTION void bpf_qdisc_watchdog_schedule(struct Qdisc *sch, u64 expire, u64 delta_ns);
 KERNEL_FUNCTION void bpf_qdisc_bstats_update(struct Qdisc *sch, const struct sk_buff *skb);
-
-struct bpf_iter_num {
-	u64 __opaque[1];
-} __attribute__((aligned(8)));
-
-KERNEL_FUNCTION int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end);
-KERNEL_FUNCTION int *bpf_iter_num_next(struct bpf_iter_num *it);
-KERNEL_FUNCTION void bpf_iter_num_destroy(struct bpf_iter_num *it);
-
-/*
- * A loop of at most `count` turns, numbered by `turn`, whose body the verifier follows once. It
- * must be left by `break`, not by `return`.
- */
-#define FOR_UP_TO(count)                                                              \
-	for (struct bpf_iter_num it __attribute__((cleanup(bpf_iter_num_destroy))),   \
-	     *once_ = (bpf_iter_num_new(&it, 0, (int)(count)), &it); once_; once_ = 0)    \
-		for (int *place_, turn; (place_ = bpf_iter_num_next(&it)) && (turn = *place_, 1);)
 
 static INLINE u32 packet_bytes(const struct sk_buff *skb)
 {
