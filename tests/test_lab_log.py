@@ -143,10 +143,8 @@ COUPLED = [
     Case("cake", "front", ecn=True, more=CAKES[0], traffic_classes=True),
     *(Case("cake", "front", ecn=True, more=more) for more in CAKES[1:]),
 ]
-# nearly all the time goes to the verifier: to load cake takes 2 s in there, which are 8 s of
-# processor time; COBALT alone would take 8 s in there, and cake has it, too
 FEW = [
-    *COUPLED[:-1],
+    *COUPLED,
     *CLASSES,
     Case("drop_tail", "random", limit_bytes="12000"),
     Case("choke", "tail", copied=True),
