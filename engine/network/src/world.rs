@@ -387,6 +387,9 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
     /// Prefetches the senders whose timers are due soon, and the pacing of those that pace.
     #[inline]
     fn fetch_for_timers(&self) {
+        if self.ends.senders.len() <= IN_CACHE {
+            return;
+        }
         let sender = |ahead| match self.agenda.soon(ahead)? {
             Task::SenderTimer(flow) | Task::Release(flow) => {
                 Some(&self.ends.senders[flow as usize])

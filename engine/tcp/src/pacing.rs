@@ -24,6 +24,35 @@ pub(crate) struct Pacer {
     together_ns: u64,
     /// How much later than it might the first one left, as far as it is not made up for, ns.
     late_ns: u64,
+    gap: Gap,
+}
+
+/// How long the share of a packet lasts at a rate: most packets leave at the rate of the one before.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    rate: f64,
+    ns: u64,
+}
+
+impl Default for Gap {
+    fn default() -> Self {
+        Self {
+            rate: f64::INFINITY,
+            ns: 0,
+        }
+    }
+}
+
+impl Gap {
+    fn at(&mut self, rate: f64) -> u64 {
+        if rate != self.rate {
+            *self = Gap {
+                rate,
+                ns: (1e9 / rate).round() as u64,
+            };
+        }
+        self.ns
+    }
 }
 
 impl Pacer {
@@ -108,7 +137,7 @@ impl Sender {
         if is_free {
             pacer.leave_free(now_ns);
         } else {
-            let gap_ns = (1e9 / rate).round() as u64;
+            let gap_ns = pacer.gap.at(rate);
             pacer.leave(now_ns, gap_ns, burst, config.quirks.paces_by_departure);
         }
     }

@@ -6,9 +6,10 @@
 //! longer, are a sample. Rates thus never exceed what the path delivers, even if ACKs come in
 //! bursts.
 
-use std::collections::VecDeque;
-
 use crate::congestion::{Delivery, LostPacket, Rate};
+
+/// Places of the ring of records at first.
+const LEAST_RECORDS: usize = 4;
 
 /// What a packet remembers from the time when it was sent last (the draft's P).
 #[derive(Clone, Copy, Debug)]
@@ -27,12 +28,64 @@ struct Record {
     ce: u32,
 }
 
+/// The records of packets from `first` to `end`, `end` not included. Each has its place in a ring by
+/// its number, whose size is a power of two: to find or forget one takes a step.
+#[derive(Clone, Debug, Default)]
+struct Records {
+    ring: Vec<Record>,
+    first: u32,
+    end: u32,
+}
+
+impl Records {
+    fn is_empty(&self) -> bool {
+        self.first == self.end
+    }
+
+    fn place(&self, seq: u32) -> usize {
+        seq as usize & self.ring.len().wrapping_sub(1)
+    }
+
+    fn get(&self, seq: u32) -> Option<&Record> {
+        let has = (self.first..self.end).contains(&seq);
+        has.then(|| &self.ring[self.place(seq)])
+    }
+
+    /// Takes the record of a packet: the next one, or one of those that have a record.
+    fn put(&mut self, seq: u32, record: Record) {
+        if self.is_empty() {
+            (self.first, self.end) = (seq, seq);
+        }
+        if seq == self.end {
+            if (self.end - self.first) as usize == self.ring.len() {
+                self.grow(&record);
+            }
+            self.end += 1;
+        }
+        let place = self.place(seq);
+        self.ring[place] = record;
+    }
+
+    #[cold]
+    fn grow(&mut self, any: &Record) {
+        let places = (2 * self.ring.len()).max(LEAST_RECORDS);
+        let mut ring = vec![*any; places];
+        for seq in self.first..self.end {
+            ring[seq as usize & (places - 1)] = self.ring[self.place(seq)];
+        }
+        self.ring = ring;
+    }
+
+    /// Forgets the packets before `next`.
+    fn forget_before(&mut self, next: u32) {
+        self.first = self.first.max(next.min(self.end));
+    }
+}
+
 /// The connection's state (the draft's C), and the records of the packets in flight.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Deliveries {
-    /// Records of the packets from `first` on, in the order of their numbers.
-    records: VecDeque<Record>,
-    first: u32,
+    records: Records,
     delivered: u64,
     delivered_ns: u64,
     first_sent_ns: u64,
@@ -44,8 +97,9 @@ pub(super) struct Deliveries {
     /// The application limits what is sent until more packets than these are delivered; 0: it does
     /// not.
     limited_to: u64,
-    /// Of the packets that the present ACK reports, the one that was sent last.
-    latest: Option<Record>,
+    /// Of the packets that the present ACK reports, the one that was sent last: its number, and when,
+    /// ns.
+    latest: Option<(u32, u64)>,
     /// The same of those that were sent only once: when, ns.
     latest_once_ns: Option<u64>,
 }
@@ -67,13 +121,7 @@ impl Deliveries {
             lost: self.lost,
             ce: self.ce,
         };
-        if self.records.is_empty() {
-            self.first = seq;
-        }
-        match self.records.get_mut((seq - self.first) as usize) {
-            Some(earlier) => *earlier = record,
-            None => self.records.push_back(record),
-        }
+        self.records.put(seq, record);
     }
 
     /// Takes a packet that is newly known to have arrived (section 3.3, UpdateRateSample), with the
@@ -83,14 +131,16 @@ impl Deliveries {
         self.latest_once_ns = self.latest_once_ns.max(sent_once_ns);
         self.delivered += 1;
         self.delivered_ns = now_ns;
-        let place = seq.checked_sub(self.first);
-        let Some(record) = place.and_then(|place| self.records.get(place as usize)) else {
+        let Some(record) = self.records.get(seq) else {
             return;
         };
-        let is_later = |other: &Record| record.sent_ns >= other.sent_ns;
-        if self.latest.as_ref().is_none_or(is_later) {
-            self.latest = Some(*record);
-            self.first_sent_ns = record.sent_ns;
+        let sent_ns = record.sent_ns;
+        if self
+            .latest
+            .is_none_or(|(_, latest_ns)| sent_ns >= latest_ns)
+        {
+            self.latest = Some((seq, sent_ns));
+            self.first_sent_ns = sent_ns;
         }
     }
 
@@ -98,8 +148,7 @@ impl Deliveries {
     #[cold]
     pub fn on_lost(&mut self, now_ns: u64, seq: u32) {
         self.lost = self.lost.wrapping_add(1);
-        let place = seq.checked_sub(self.first);
-        if let Some(record) = place.and_then(|place| self.records.get(place as usize)) {
+        if let Some(record) = self.records.get(seq) {
             self.losses.push(LostPacket {
                 now_ns,
                 in_flight_at_send: record.in_flight,
@@ -115,26 +164,26 @@ impl Deliveries {
     }
 
     /// Returns what an ACK that expects `next` says (section 3.3, GenerateRateSample).
-    #[inline(never)]
+    #[inline(always)]
     pub fn sample(&mut self, now_ns: u64, next: u32, min_rtt_ns: u64, ce: u32) -> Delivery {
         self.ce = self.ce.wrapping_add(ce);
-        while self.first < next && self.records.pop_front().is_some() {
-            self.first += 1;
-        }
         if self.delivered > self.limited_to {
             self.limited_to = 0;
         }
+        let rate = self.rate(min_rtt_ns);
+        self.records.forget_before(next);
         Delivery {
             delivered: self.delivered,
             rtt_ns: self.latest_once_ns.take().map(|sent_ns| now_ns - sent_ns),
-            rate: self.rate(min_rtt_ns),
+            rate,
         }
     }
 
     /// Returns no rate if the time is shorter than a round trip, which shows that the ACK
     /// acknowledges a retransmission whose original arrived.
     fn rate(&mut self, min_rtt_ns: u64) -> Option<Rate> {
-        let packet = self.latest.take()?;
+        let (seq, _) = self.latest.take()?;
+        let packet = self.records.get(seq)?;
         let sending_ns = packet.sent_ns - packet.first_sent_ns;
         let acknowledging_ns = self.delivered_ns - packet.delivered_ns;
         let interval_ns = sending_ns.max(acknowledging_ns);
@@ -202,6 +251,38 @@ mod tests {
         all.on_sent(170 * MS, 3, 0);
         all.on_arrival(172 * MS, 3, None);
         assert!(all.rate_of(4, 100 * MS).is_none());
+    }
+
+    #[test]
+    fn each_packet_in_flight_has_its_own_record() {
+        // windows of one packet to 40, and numbers beyond any size of the ring
+        let mut records = Records::default();
+        let record = |seq: u32| Record {
+            sent_ns: u64::from(seq),
+            delivered: 0,
+            delivered_ns: 0,
+            first_sent_ns: 0,
+            app_limited: false,
+            in_flight: 0,
+            lost: 0,
+            ce: 0,
+        };
+        let (mut una, mut next) = (7, 7);
+        for window in [1, 3, 4, 5, 9, 2, 40, 1, 33] {
+            while next < una + window {
+                records.put(next, record(next));
+                next += 1;
+            }
+            records.put(una, record(una + 1000));
+            let sent = |seq: u32| records.get(seq).map(|record| record.sent_ns);
+            assert_eq!(sent(una), Some(u64::from(una) + 1000));
+            assert!((una + 1..next).all(|seq| sent(seq) == Some(u64::from(seq))));
+            assert_eq!((sent(una - 1), sent(next)), (None, None));
+            una += window / 2;
+            records.forget_before(una);
+        }
+        records.forget_before(next + 5);
+        assert!(records.is_empty());
     }
 
     #[test]

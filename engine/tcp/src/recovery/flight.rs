@@ -37,8 +37,8 @@ pub(crate) struct Flight {
     packets: VecDeque<Packet>,
     /// The number of the first one, if there is any.
     first: u32,
-    /// When packets were sent, and their numbers, in this order; some are out of date. Kept only
-    /// while packets are missing: then what was sent before a packet that arrived is at the front.
+    /// When packets were sent, and their numbers, sorted; some are out of date. Kept only while
+    /// packets are missing: then what was sent before a packet that arrived is at the front.
     sendings: Option<VecDeque<(u64, u32)>>,
     /// The numbers of all packets that are lost; some are out of date.
     losses: BinaryHeap<Reverse<u32>>,
@@ -49,6 +49,13 @@ pub(crate) struct Flight {
     missing: u32,
     /// Number of packets that were sent again.
     retransmitted: u32,
+}
+
+/// Inserts a packet that is sent again at the time of the last sending, after one of a higher number.
+#[cold]
+fn insert(sendings: &mut VecDeque<(u64, u32)>, sending: (u64, u32)) {
+    let place = sendings.partition_point(|other| *other < sending);
+    sendings.insert(place, sending);
 }
 
 impl Flight {
@@ -88,7 +95,7 @@ impl Flight {
     pub fn may_miss(&mut self, latest: (u64, u32)) -> bool {
         let is_before = |first: &Packet| (first.sent_ns, first.seq) < latest;
         if self.sacked > 0 || self.retransmitted > 0 {
-            return true;
+            return self.was_sent_before(latest);
         }
         if self.sendings.is_some() {
             self.sendings = None;
@@ -96,11 +103,29 @@ impl Flight {
         self.packets.front().is_some_and(is_before)
     }
 
+    /// Forgets what is out of date of the first sendings; true if one before `latest` is not, or if
+    /// none are kept.
+    #[inline]
+    fn was_sent_before(&mut self, latest: (u64, u32)) -> bool {
+        let Some(sendings) = &mut self.sendings else {
+            return true;
+        };
+        while let Some(&(when_ns, seq)) = sendings.front()
+            && (when_ns, seq) <= latest
+        {
+            let packet = self.packets.get(seq.wrapping_sub(self.first) as usize);
+            let flies = |packet: &Packet| packet.fate == Fate::Flying && packet.sent_ns == when_ns;
+            if packet.is_some_and(flies) {
+                return true;
+            }
+            sendings.pop_front();
+        }
+        false
+    }
+
     /// Records that a packet is sent: the next one, or one of those in flight again.
     pub fn send(&mut self, seq: u32, now_ns: u64) {
-        if self.sendings.is_some() {
-            self.note_sending(now_ns, seq);
-        }
+        self.note_sending(now_ns, seq);
         if self.packets.is_empty() {
             self.first = seq;
         }
@@ -124,10 +149,16 @@ impl Flight {
         }
     }
 
-    #[cold]
+    #[inline]
     fn note_sending(&mut self, now_ns: u64, seq: u32) {
-        if let Some(sendings) = &mut self.sendings {
-            sendings.push_back((now_ns, seq));
+        let Some(sendings) = &mut self.sendings else {
+            return;
+        };
+        let sending = (now_ns, seq);
+        if sendings.back().is_none_or(|last| *last < sending) {
+            sendings.push_back(sending);
+        } else {
+            insert(sendings, sending);
         }
     }
 
@@ -191,19 +222,14 @@ impl Flight {
         mut is_lost: impl FnMut(&Packet) -> bool,
     ) -> Lost {
         let mut lost = Lost::default();
-        let mut sendings = match self.sendings.take() {
-            Some(sendings) => sendings,
-            None => self.in_order_of_time(),
-        };
+        if self.sendings.is_none() {
+            self.sendings = Some(self.in_order_of_time());
+        }
         let mut looked_at = 0;
-        while let Some(&(when_ns, seq)) = sendings.get(looked_at)
-            && when_ns <= latest.0
+        while let Some(sending) = self.sendings.as_ref().and_then(|all| all.get(looked_at))
+            && *sending <= latest
         {
-            if (when_ns, seq) > latest {
-                // of the same burst
-                looked_at += 1;
-                continue;
-            }
+            let (when_ns, seq) = *sending;
             let mut is_up_to_date = false;
             let mut is_lost = |packet: &Packet| {
                 is_up_to_date = packet.sent_ns == when_ns;
@@ -212,11 +238,10 @@ impl Flight {
             let stays = self.stays(self.place(seq), &mut lost, &mut is_lost);
             if stays && is_up_to_date || looked_at > 0 {
                 looked_at += 1;
-            } else {
+            } else if let Some(sendings) = &mut self.sendings {
                 sendings.pop_front();
             }
         }
-        self.sendings = Some(sendings);
         lost
     }
 
@@ -290,5 +315,42 @@ impl Flight {
             Fate::Sacked => &mut self.sacked,
             Fate::Lost => &mut self.lost,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the packets that are looked at for what was sent before a packet that arrived.
+    fn looked_at(flight: &mut Flight, latest: (u64, u32)) -> Vec<u32> {
+        let mut all = Vec::new();
+        flight.lose_before(latest, |packet| {
+            all.push(packet.seq);
+            false
+        });
+        all
+    }
+
+    #[test]
+    fn what_was_sent_before_is_in_the_order_of_times_and_numbers() {
+        let mut flight = Flight::default();
+        (0..6).for_each(|seq| flight.send(seq, 10 + u64::from(seq)));
+        flight.sack(3);
+        assert!(flight.may_miss((13, 3)));
+        assert_eq!(looked_at(&mut flight, (13, 3)), [0, 1, 2]);
+        // packet 2 is sent again, and at the same time, by a second call, packet 1
+        flight.send(6, 20);
+        flight.send(2, 20);
+        flight.send(1, 20);
+        assert_eq!(looked_at(&mut flight, (20, 2)), [0, 4, 5, 1, 2]);
+        flight.sack(0);
+        flight.sack(4);
+        flight.sack(5);
+        assert!(
+            !flight.may_miss((19, 7)),
+            "of what was sent by then, all arrived"
+        );
+        assert!(flight.may_miss((20, 1)));
     }
 }

@@ -40,7 +40,9 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
 
 /// Sends what may leave now that a packet's time has come (`pacing`).
 pub(crate) fn on_release<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) {
-    if moment.config.variant == Variant::Sack && sender.phase == Phase::Recovery {
+    if moment.config.variant == Variant::Rack {
+        send(sender, moment);
+    } else if moment.config.variant == Variant::Sack && sender.phase == Phase::Recovery {
         sack::send_in_recovery(sender, moment);
     } else if sender.duplicates == 0 || sender.duplicates >= DUPLICATE_THRESHOLD {
         sender.send_window(moment, u32::MAX);

@@ -9,7 +9,9 @@
 //! draw no random numbers.
 
 mod cycle;
+mod float;
 mod model;
+mod pacing;
 mod policer;
 mod round_trip;
 #[cfg(test)]
@@ -17,12 +19,15 @@ mod tests;
 mod window;
 
 use super::{Control, Delivery, Event, InFlight, Sample, Sent, Window, hash};
-use crate::config::{Config, MS};
+use crate::config::Config;
 use crate::sender::Phase;
 use crate::timers::jiffies;
 use cycle::CYCLE;
+use float::float;
 pub(super) use model::Aggregation;
 use model::LargestRate;
+use pacing::burst;
+pub(super) use pacing::{MARGIN, first_rate};
 use policer::{Policer, Totals};
 pub(super) use window::{at_next_departure, kept, product};
 
@@ -35,9 +40,6 @@ const DRAIN_GAIN: f64 = 88.0 / 256.0;
 /// Gain of the window (`bbr_cwnd_gain`).
 const WINDOW_GAIN: f64 = 2.0;
 
-/// Packets are sent a bit more slowly than the estimate says (`bbr_pacing_margin_percent`).
-pub(super) const MARGIN: f64 = 0.99;
-
 /// The pipe is full when the rate has not grown by a quarter in three rounds
 /// (`bbr_full_bw_thresh`, `bbr_full_bw_cnt`).
 const FULL_GROWTH: f64 = 1.25;
@@ -46,20 +48,12 @@ const FULL_ROUNDS: u8 = 3;
 /// Least window, packets, and the window of PROBE_RTT (`bbr_cwnd_min_target`).
 const LEAST_WINDOW: f64 = 4.0;
 
-/// Window before a round trip is known, packets (`TCP_INIT_CWND`), and the round-trip time assumed
-/// for the first rate.
+/// Window before a round trip is known, packets (`TCP_INIT_CWND`).
 pub(super) const FIRST_WINDOW: f64 = 10.0;
-const FIRST_RTT_NS: u64 = MS;
 
 /// Rounds after which a largest burst of ACKs is forgotten: between once and twice as many
 /// (`bbr_extra_acked_win_rtts`).
 const EXCESS_ROUNDS: u8 = 5;
-
-/// Bursts: as many packets of 1448 bytes as leave in 1/1024 s, at most 45; at least two from 1.2
-/// Mbit/s on (`bbr_tso_segs_goal`, `bbr_min_tso_rate`, `sk_pacing_shift`).
-const BURSTS_PER_SECOND: f64 = 1024.0;
-const LARGEST_BURST: u32 = 45;
-const PAIRS_FROM_PPS: f64 = 1.2e6 / 8.0 / 1448.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
@@ -228,17 +222,6 @@ impl Control for Bbr {
     }
 }
 
-/// `bbr_init_pacing_rate_from_rtt`.
-pub(super) fn first_rate(gain: f64, window: f64, srtt_ns: u64) -> f64 {
-    let rtt_ns = if srtt_ns == 0 { FIRST_RTT_NS } else { srtt_ns };
-    gain * MARGIN * window * 1e9 / rtt_ns as f64
-}
-
-fn burst(pacing_rate: f64) -> u32 {
-    let least = if pacing_rate < PAIRS_FROM_PPS { 1 } else { 2 };
-    ((pacing_rate / BURSTS_PER_SECOND) as u32).clamp(least, LARGEST_BURST)
-}
-
 impl State {
     fn on_ack(&mut self, window: &mut Window, ack: &Sample, flight: &InFlight, of: &Delivery) {
         self.totals.lost += u64::from(flight.lost);
@@ -254,18 +237,18 @@ impl State {
             // of the handshake
             self.min_rtt_ns = Some(ack.min_rtt_ns);
         }
-        self.update_rate(flight, of, ack.now_ns);
+        let is_limited = self.update_rate(flight, of, ack.now_ns);
+        let rate = self.rate();
         if of.rate.is_some() && ack.delivered > 0 {
             let new_round = self.round_starts.then_some(EXCESS_ROUNDS);
-            let (delivered_ns, rate) = (self.totals.delivered_ns, self.rate());
+            let delivered_ns = self.totals.delivered_ns;
             self.aggregation
                 .update(delivered_ns, ack.delivered, rate, window.cwnd, new_round);
         }
         if self.mode == Mode::ProbeBw && self.is_phase_over(window, flight, ack.now_ns) {
             self.advance_phase();
         }
-        let limited = of.rate.is_some_and(|rate| self.is_limited(&rate));
-        self.check_full(limited);
+        self.check_full(is_limited);
         self.check_drain(window, flight, ack.now_ns);
         self.update_min_rtt(window, flight, of, ack.now_ns);
         if ack.delivered > 0 {
@@ -273,14 +256,18 @@ impl State {
         }
         self.update_gains();
         if self.pacing_rate > 0.0 || ack.srtt_ns > 0 {
-            self.update_pacing_rate(window.cwnd, ack.srtt_ns, self.pacing_gain);
+            self.update_pacing_rate(rate * self.pacing_gain, window.cwnd, ack.srtt_ns);
         }
-        self.update_window(window, ack, flight);
+        self.update_window(rate, window, ack, flight);
     }
 
     /// The estimated rate of the path (`bbr_bw`).
     fn rate(&self) -> f64 {
-        self.policer.rate().unwrap_or(self.largest_rate.get())
+        if self.policer.is_used() {
+            self.policer.rate()
+        } else {
+            self.largest_rate.get()
+        }
     }
 
     /// True if not the path, but the application or PROBE_RTT limited the rate.
@@ -289,26 +276,27 @@ impl State {
         rate.app_limited || (from..=to).contains(&rate.prior_delivered)
     }
 
-    /// `bbr_update_bw`.
-    fn update_rate(&mut self, flight: &InFlight, of: &Delivery, now_ns: u64) {
+    /// `bbr_update_bw`. Returns true if the sample is limited.
+    fn update_rate(&mut self, flight: &InFlight, of: &Delivery, now_ns: u64) -> bool {
         self.round_starts = false;
-        let Some(rate) = of.rate else { return };
+        let Some(rate) = &of.rate else { return false };
         if rate.prior_delivered >= self.round_end {
             self.round_end = of.delivered;
             self.rounds += 1;
             self.round_starts = true;
             self.conserves = false;
         }
-        let is_limited = self.is_limited(&rate);
+        let is_limited = self.is_limited(rate);
         self.detect_policer(flight.lost > 0, is_limited, now_ns);
-        let rate = f64::from(rate.packets) * 1e9 / rate.interval_ns as f64;
+        let rate = f64::from(rate.packets) * 1e9 / float(rate.interval_ns);
         if !is_limited || rate >= self.largest_rate.get() {
             self.largest_rate.take(self.rounds, rate);
         }
+        is_limited
     }
 
     fn detect_policer(&mut self, loses: bool, is_limited: bool, now_ns: u64) {
-        if self.policer.rate().is_some() {
+        if self.policer.is_used() {
             let counts = self.mode == Mode::ProbeBw && self.round_starts;
             if counts && self.policer.is_over() {
                 self.probe_bandwidth(now_ns);
@@ -356,22 +344,10 @@ impl State {
         (self.pacing_gain, self.window_gain) = match self.mode {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
             Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
-            Mode::ProbeBw if self.policer.rate().is_some() => (1.0, WINDOW_GAIN),
+            Mode::ProbeBw if self.policer.is_used() => (1.0, WINDOW_GAIN),
             Mode::ProbeBw => (CYCLE[usize::from(self.cycle)], WINDOW_GAIN),
             Mode::ProbeRtt => (1.0, 1.0),
         };
-    }
-
-    /// `bbr_set_pacing_rate`: until the pipe is full the rate only grows.
-    fn update_pacing_rate(&mut self, window: f64, srtt_ns: u64, gain: f64) {
-        if self.pacing_rate == 0.0 {
-            self.pacing_rate = first_rate(HIGH_GAIN, window, srtt_ns);
-        }
-        let rate = self.rate() * gain * MARGIN;
-        if self.is_full || rate > self.pacing_rate {
-            self.pacing_rate = rate;
-        }
-        self.burst = burst(self.pacing_rate);
     }
 
     /// `bbr_set_state`.
@@ -387,7 +363,7 @@ impl State {
     fn restart(&mut self, window: &mut Window, now_ns: u64) {
         self.aggregation.begin(now_ns);
         match self.mode {
-            Mode::ProbeBw => self.update_pacing_rate(window.cwnd, 0, 1.0),
+            Mode::ProbeBw => self.update_pacing_rate(self.rate(), window.cwnd, 0),
             Mode::ProbeRtt => self.end_probe_rtt(window, now_ns),
             Mode::Startup | Mode::Drain => {}
         }

@@ -1,5 +1,7 @@
 //! What BBR estimates: the largest rate of late, and how many packets are acknowledged at once.
 
+use super::float::{float, larger, smaller};
+
 /// Rounds in which a rate counts (`bbr_bw_rtts`).
 const ROUNDS: u32 = 10;
 
@@ -85,20 +87,20 @@ impl Aggregation {
         let acked = u64::from(acked);
         let elapsed_ns = delivered_ns.saturating_sub(self.since_ns);
         let mut expected = (rate * elapsed_ns as f64 * 1e-9).floor();
-        if self.acked as f64 <= expected || self.acked + acked >= LONGEST_EPOCH {
+        if float(self.acked) <= expected || self.acked + acked >= LONGEST_EPOCH {
             self.begin(delivered_ns);
             expected = 0.0;
         }
         self.acked += acked;
-        let excess = (self.acked as f64 - expected).min(window);
+        let excess = smaller(float(self.acked) - expected, window);
         let largest = &mut self.excess[self.present];
-        *largest = largest.max(excess);
+        *largest = larger(*largest, excess);
     }
 
     /// Returns the packets that the window gets more (`bbr_ack_aggregation_cwnd`).
     pub fn packets(&self, rate: f64) -> f64 {
-        let excess = self.excess[0].max(self.excess[1]);
-        excess.min((rate * LONGEST_PAUSE_S).floor())
+        let excess = larger(self.excess[0], self.excess[1]);
+        smaller(excess, (rate * LONGEST_PAUSE_S).floor())
     }
 }
 

@@ -37,9 +37,14 @@ pub(super) struct Policer {
 }
 
 impl Policer {
-    /// Returns the rate of the policer, if there seems to be one.
-    pub fn rate(&self) -> Option<f64> {
-        self.is_used.then_some(self.rate)
+    /// True if there seems to be a policer: its rate is used.
+    pub fn is_used(&self) -> bool {
+        self.is_used
+    }
+
+    /// Returns the rate of the policer.
+    pub fn rate(&self) -> f64 {
+        self.rate
     }
 
     /// Forgets all (`bbr_reset_lt_bw_sampling`).
@@ -145,14 +150,14 @@ mod tests {
     #[test]
     fn its_rate_counts_for_48_rounds() {
         let (mut policer, mut totals) = (Policer::default(), Totals::default());
-        while policer.rate().is_none() {
+        while !policer.is_used() {
             totals.delivered += 100;
             totals.lost += 30;
             totals.delivered_ns += 100 * MS;
             policer.sample(&totals, true, false, true);
         }
-        assert!((policer.rate().unwrap() - 1000.0).abs() < 1e-9);
+        assert!((policer.rate() - 1000.0).abs() < 1e-9);
         let rounds = (1..).find(|_| policer.is_over());
-        assert_eq!((rounds, policer.rate()), (Some(48), None));
+        assert_eq!((rounds, policer.is_used()), (Some(48), false));
     }
 }

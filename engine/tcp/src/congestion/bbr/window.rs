@@ -1,5 +1,6 @@
 //! How many packets may be in flight.
 
+use super::float::{float, larger, smaller};
 use super::{FIRST_WINDOW, LEAST_WINDOW, Mode, State, repairs};
 use crate::congestion::{InFlight, Sample, Window};
 use crate::sender::Phase;
@@ -10,7 +11,7 @@ pub(in crate::congestion) fn product(rate: f64, min_rtt_ns: Option<u64>, gain: f
         return FIRST_WINDOW;
     };
     // without a packet more for the rounding of a whole number
-    (rate * min_rtt_ns as f64 * 1e-9 * gain - 1e-6).ceil()
+    (rate * float(min_rtt_ns) * 1e-9 * gain - 1e-6).ceil()
 }
 
 /// Returns how many packets will be in the network when the next one leaves, at a rate; the next burst
@@ -22,7 +23,7 @@ pub(in crate::congestion) fn at_next_departure(
     wait_ns: u64,
 ) -> f64 {
     let packets = f64::from(in_flight) + burst.map_or(0.0, f64::from);
-    (packets - (rate * (wait_ns as f64 * 1e-9)).floor()).max(0.0)
+    larger(packets - (rate * (wait_ns as f64 * 1e-9)).floor(), 0.0)
 }
 
 /// Returns the window to which a reduction is undone (`bbr_save_cwnd`).
@@ -61,22 +62,33 @@ impl State {
     }
 
     /// `bbr_set_cwnd`.
-    pub(super) fn update_window(&mut self, window: &mut Window, ack: &Sample, flight: &InFlight) {
+    pub(super) fn update_window(
+        &mut self,
+        rate: f64,
+        window: &mut Window,
+        ack: &Sample,
+        flight: &InFlight,
+    ) {
         if ack.delivered > 0 {
-            window.cwnd = self.window_after(window.cwnd, ack, flight);
+            window.cwnd = self.window_after(rate, window.cwnd, ack, flight);
         }
         if self.mode == Mode::ProbeRtt {
             window.cwnd = window.cwnd.min(LEAST_WINDOW);
         }
     }
 
-    fn window_after(&mut self, before: f64, ack: &Sample, flight: &InFlight) -> f64 {
+    fn window_after(
+        &mut self,
+        rate: f64,
+        before: f64,
+        ack: &Sample,
+        flight: &InFlight,
+    ) -> f64 {
         let acked = f64::from(ack.delivered);
         let window = self.window_in_recovery(before, ack, flight);
         if self.conserves {
-            return window.max(f64::from(flight.now) + acked);
+            return larger(window, f64::from(flight.now) + acked);
         }
-        let rate = self.rate();
         let more = if self.is_full {
             self.aggregation.packets(rate)
         } else {
@@ -84,13 +96,13 @@ impl State {
         };
         let target = self.with_ends(self.product(rate, self.window_gain) + more);
         let grown = if self.is_full {
-            (window + acked).min(target)
-        } else if window < target || (self.totals.delivered as f64) < FIRST_WINDOW {
+            smaller(window + acked, target)
+        } else if window < target || float(self.totals.delivered) < FIRST_WINDOW {
             window + acked
         } else {
             window
         };
-        grown.max(LEAST_WINDOW)
+        larger(grown, LEAST_WINDOW)
     }
 
     /// `bbr_set_cwnd_to_recover_or_restore`.

@@ -5,17 +5,25 @@ use crate::quirks::Quirks;
 use crate::recovery::flight::Packet;
 use crate::segment::{Ack, Block};
 
-/// Calls `take` with each packet of a block that is in none of others.
-fn outside(block: Block, others: &[Block; 3], mut take: impl FnMut(u32)) {
+/// Calls `take` with the packets of a block, but for most of those that are in `known` blocks, too.
+#[inline(always)]
+fn outside(block: Block, known: &[Block; 3], mut take: impl FnMut(u32)) {
     let mut seq = block.start;
+    if let Some(before) = known.iter().find(|before| before.start == seq) {
+        // mostly a block has grown at its end
+        seq = before.end;
+    }
     while seq < block.end {
-        let has = |other: &&Block| (other.start..other.end).contains(&seq);
-        if let Some(other) = others.iter().find(has) {
-            seq = other.end;
-            continue;
+        let mut end = block.end;
+        if end - seq > 1 {
+            let has = |other: &&Block| (other.start..other.end).contains(&seq);
+            if let Some(other) = known.iter().find(has) {
+                seq = other.end;
+                continue;
+            }
+            let after = known.iter().filter(|other| other.start > seq);
+            end = after.fold(end, |end, other| end.min(other.start));
         }
-        let after = others.iter().filter(|other| other.start > seq);
-        let end = after.fold(block.end, |end, other| end.min(other.start));
         (seq..end).for_each(&mut take);
         seq = end;
     }
@@ -38,13 +46,26 @@ pub(crate) struct Arrivals {
     pub rtt_ns: Option<u64>,
 }
 
-impl Arrivals {
-    fn note(&mut self, now_ns: u64, recover: u32, next: u32, packet: &Packet) {
-        self.packets += 1;
-        self.out_of_order |= packet.seq >= next;
-        self.original |= !packet.retransmitted && packet.seq < recover;
-        if self.advances || !packet.retransmitted {
-            self.rtt_ns = self.rtt_ns.or(Some(now_ns - packet.sent_ns));
+/// What is needed to learn from an ACK, and what it has reported so far.
+struct Lesson {
+    now_ns: u64,
+    /// The next packet that the receiver expects.
+    next: u32,
+    recover: u32,
+    /// The highest packet that arrived before this ACK.
+    highest: u32,
+    reads_sack_first: bool,
+    found: Arrivals,
+}
+
+impl Lesson {
+    fn note(&mut self, packet: &Packet) {
+        let found = &mut self.found;
+        found.packets += 1;
+        found.out_of_order |= packet.seq >= self.next;
+        found.original |= !packet.retransmitted && packet.seq < self.recover;
+        if found.advances || !packet.retransmitted {
+            found.rtt_ns = found.rtt_ns.or(Some(self.now_ns - packet.sent_ns));
         }
     }
 }
@@ -60,56 +81,63 @@ impl Rack {
         recover: u32,
         ack: &Ack,
     ) -> Arrivals {
-        let highest = self.highest;
-        let mut found = Arrivals {
-            advances: ack.next > una,
-            ..Arrivals::default()
-        };
-        let mut take = |rack: &mut Rack, packet: Packet| {
-            found.note(now_ns, recover, ack.next, &packet);
-            rack.on_arrival(quirks, now_ns, highest, packet);
+        let mut lesson = Lesson {
+            now_ns,
+            next: ack.next,
+            recover,
+            highest: self.highest,
+            reads_sack_first: quirks.reads_sack_first,
+            found: Arrivals {
+                advances: ack.next > una,
+                ..Arrivals::default()
+            },
         };
         // the first block is the most recent
         let has_blocks = !ack.sack[0].is_empty();
         if has_blocks && quirks.reads_sack_first {
-            self.learn_out_of_order(ack, &mut take);
+            self.learn_out_of_order(&ack.sack, &mut lesson);
         }
-        self.learn_in_order(ack, &mut take);
-        if has_blocks && !quirks.reads_sack_first {
-            self.learn_out_of_order(ack, &mut take);
-        }
-        found
-    }
-
-    #[inline]
-    fn learn_in_order(&mut self, ack: &Ack, take: &mut impl FnMut(&mut Rack, Packet)) {
         while let Some((packet, is_news)) = self.flight.take_before(ack.next) {
             if is_news {
-                take(self, packet);
+                self.on_arrival(&mut lesson, &packet);
             }
         }
+        if has_blocks && !quirks.reads_sack_first {
+            self.learn_out_of_order(&ack.sack, &mut lesson);
+        }
+        lesson.found
     }
 
     #[inline(never)]
-    fn learn_out_of_order(&mut self, ack: &Ack, take: &mut impl FnMut(&mut Rack, Packet)) {
-        let known = std::mem::replace(&mut self.known, ack.sack);
-        let mut blocks = ack.sack;
+    fn learn_out_of_order(&mut self, sack: &[Block; 3], lesson: &mut Lesson) {
+        let known = std::mem::replace(&mut self.known, *sack);
+        let [first, second, third] = *sack;
         // mostly only the first block is news, and the others moved back by a place at most
-        let [_, second, third] = blocks;
         let are_known =
-            (second == known[0] || second == known[1]) && (third == known[1] || third == known[2]);
-        let news = if are_known {
-            &blocks[..1]
-        } else {
-            blocks.sort_unstable_by_key(|block| block.start);
-            &blocks[..]
-        };
-        for block in news {
-            outside(*block, &known, |seq| {
-                if let Some(packet) = self.flight.sack(seq) {
-                    take(self, packet);
-                }
-            });
+            (second == known[1] || second == known[0]) && (third == known[2] || third == known[1]);
+        if are_known {
+            outside(first, &known, |seq| self.on_sack(lesson, seq));
+            return;
+        }
+        let mut blocks = *sack;
+        blocks.sort_unstable_by_key(|block| block.start);
+        for block in blocks {
+            outside(block, &known, |seq| self.on_sack(lesson, seq));
+        }
+    }
+
+    #[inline]
+    fn on_sack(&mut self, lesson: &mut Lesson, seq: u32) {
+        if self.flight.is_unknown(seq) {
+            self.on_news(lesson, seq);
+        }
+    }
+
+    // of this, nothing is kept in registers while blocks are looked through
+    #[inline(never)]
+    fn on_news(&mut self, lesson: &mut Lesson, seq: u32) {
+        if let Some(packet) = self.flight.sack(seq) {
+            self.on_arrival(lesson, &packet);
         }
     }
 
@@ -126,8 +154,11 @@ impl Rack {
         packets
     }
 
-    /// Processes a packet that arrived; `highest` is the highest one that arrived before this ACK.
-    fn on_arrival(&mut self, quirks: &Quirks, now_ns: u64, highest: u32, packet: Packet) {
+    /// Processes a packet that arrived.
+    #[inline(always)]
+    fn on_arrival(&mut self, lesson: &mut Lesson, packet: &Packet) {
+        lesson.note(packet);
+        let now_ns = lesson.now_ns;
         let rtt_ns = now_ns - packet.sent_ns;
         if let Some(deliveries) = &mut self.deliveries {
             let sent_once_ns = (!packet.retransmitted).then_some(packet.sent_ns);
@@ -135,17 +166,18 @@ impl Rack {
         }
         if !packet.retransmitted {
             self.min_rtt_ns = Some(self.min_rtt_ns.map_or(rtt_ns, |least| least.min(rtt_ns)));
-            self.reordering_seen |= packet.seq < highest;
+            self.reordering_seen |= packet.seq < lesson.highest;
         } else if self.min_rtt_ns.is_some_and(|least| rtt_ns < least) {
             // the first transmission arrived after all
             return;
         }
         self.highest = self.highest.max(packet.seq);
-        let is_latest = self.latest < Some((packet.sent_ns, packet.seq));
+        let sending = (packet.sent_ns, packet.seq);
+        let is_latest = self.latest.is_none_or(|latest| latest < sending);
         if is_latest {
-            self.latest = Some((packet.sent_ns, packet.seq));
+            self.latest = Some(sending);
         }
-        if is_latest || quirks.reads_sack_first {
+        if is_latest || lesson.reads_sack_first {
             self.rtt_ns = rtt_ns;
         }
     }

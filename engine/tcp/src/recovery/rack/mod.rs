@@ -182,24 +182,43 @@ fn counts_timer_as_ack(config: &Config) -> bool {
 /// Sends what the window allows: lost packets first, then new ones; only new ones while F-RTO
 /// questions a time-out.
 pub(crate) fn send<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) {
-    let only_new = sender.sends_new_first();
-    send_allowed(sender, moment, only_new);
-    if only_new && sender.max <= sender.recover {
-        if !sender.may_leave(moment) {
-            sender.keeps_sending_new();
-            return;
-        }
-        // no new packet could be sent
-        sender.ends_question();
+    let is_over = if sender.sends_new_first() {
+        send_new_first(sender, moment)
+    } else {
         send_allowed(sender, moment, false);
+        true
+    };
+    if is_over {
+        sender.schedule_probe(moment);
     }
-    sender.schedule_probe(moment);
 }
 
+/// Sends new packets, or others if no new one could be sent. Returns false if one waits for its time.
+#[cold]
+fn send_new_first<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) -> bool {
+    send_allowed(sender, moment, true);
+    if sender.max > sender.recover {
+        return true;
+    }
+    if !sender.may_leave(moment) {
+        sender.keeps_sending_new();
+        return false;
+    }
+    sender.ends_question();
+    send_allowed(sender, moment, false);
+    true
+}
+
+#[inline(always)]
 fn send_allowed<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>, only_new: bool) {
     let limit = sender.limit(moment.config);
-    while sender.rack().flight.flying() < sender.congestion.cwnd() as u32 {
-        let resends = !only_new && sender.rack().flight.has_lost();
+    loop {
+        let allowed = sender.congestion.cwnd() as u32;
+        let flight = &sender.rack().flight;
+        if flight.flying() >= allowed {
+            break;
+        }
+        let resends = !only_new && flight.has_lost();
         if !resends && sender.next >= limit || !sender.may_leave(moment) {
             break;
         }
