@@ -77,13 +77,7 @@ impl State {
         }
     }
 
-    fn window_after(
-        &mut self,
-        rate: f64,
-        before: f64,
-        ack: &Sample,
-        flight: &InFlight,
-    ) -> f64 {
+    fn window_after(&mut self, rate: f64, before: f64, ack: &Sample, flight: &InFlight) -> f64 {
         let acked = f64::from(ack.delivered);
         let window = self.window_in_recovery(before, ack, flight);
         if self.conserves {
