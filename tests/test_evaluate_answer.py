@@ -10,9 +10,10 @@ from sluicegate.evaluate import evaluate
 from sluicegate.evaluate.answer import Section, Side, answer, share
 from sluicegate.evaluate.evaluation import Evaluation
 from sluicegate.evaluate.plan import Plan
-from sluicegate.evaluate.short import how_sure, in_short, rest, sections_frame
+from sluicegate.evaluate.short import _delay_line, how_sure, in_short, rest, sections_frame
 from sluicegate.evaluate.suite import RFC7928
 from sluicegate.evaluate.verdict import compared, together
+from sluicegate.evaluate.words import heading
 from sluicegate.report.csv import csv_text
 from sluicegate.scenario import Discipline
 
@@ -181,6 +182,12 @@ def test_ratios_are_said_in_plain_numbers(ratio, said):
     assert share(ratio) == said
 
 
+def test_phases_are_named_in_words():
+    assert heading("slow.queueing_delay") == "queueing delay of the slow phase"
+    assert heading("mild-again.queueing_delay") == "queueing delay of the second mild phase"
+    assert heading("after.queueing_delay") == "queueing delay of the time after"
+
+
 def test_the_beginning_has_the_figures_of_the_sections(sixth):
     found, _ = sixth
     (title, lines), (_, kept) = in_short(found, ["drop_tail"])
@@ -191,7 +198,15 @@ def test_the_beginning_has_the_figures_of_the_sections(sixth):
     ]
     # the queue of five round trips is shorter in both sections, and the sizes are told
     assert lines[1].startswith("Queueing delay: shorter in 2 of 2 sections. In the median section ")
-    assert all(f"{each} (" in lines[1] for each in shares)
+    # once, if they are the same in words
+    assert len(set(shares)) == 1
+    assert lines[1].endswith(f"{shares[0]} of that of drop_tail.")
+    first, second = found.sections
+    sides = {first: Side("better", 0.2), second: Side("better", 0.4)}
+    headed = [found.plan.suite.headed(each) for each in found.sections]
+    assert _delay_line(found, sides, "x").endswith(
+        f"30 % of that of x; from 20 % ({headed[0]}) to 40 % ({headed[1]})."
+    )
     waits = [found.mean(case, "codel", "sojourn_mean").value for case in found.plan.cases]
     held = sum(wait <= 0.005 for wait in waits)
     assert f"at most {1e3 * max(waits):.3g} ms" in kept[1]

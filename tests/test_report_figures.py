@@ -254,3 +254,24 @@ def test_drop_functions_that_lie_on_each_other_are_named(root):
 def test_ticks_of_a_logarithmic_axis_are_powers_of_ten():
     found = [plots.power_text(share) for share in (1.0, 0.1, 1e-5, 1e-15)]
     assert found == ["1", "10⁻¹", "10⁻⁵", "10⁻¹⁵"]
+
+
+@pytest.mark.parametrize(
+    ("width_in", "limits", "ticks"),
+    [
+        # as many as have room, and never none
+        (2.9, (0.2, 60), [0.2, 0.5, 1, 2, 5, 10, 20, 50]),
+        (1.2, (0.2, 60), [0.3, 1, 3, 10, 30]),
+        (1.2, (0.0025, 1), [0.01, 0.1, 1]),
+        (1.2, (1e-9, 1e9), [1e-9, 1e-3, 1e3, 1e9]),
+    ],
+)
+def test_logarithmic_axes_have_the_ticks_that_have_room(width_in, limits, ticks):
+    figure = Figure(figsize=(width_in + 1, 2), layout="constrained")
+    ax = figure.subplots()
+    ax.set_xscale("log")
+    plots.plain_ticks(ax.xaxis, (1, 2, 5))
+    ax.set_xlim(limits)
+    figure.canvas.draw()
+    shown = [each for each in ax.get_xticks() if limits[0] <= each <= limits[1]]
+    assert shown == pytest.approx(ticks)

@@ -154,7 +154,8 @@ def _side(side: Side, better: str, worse: str) -> str:
     if side.word is None:
         return "-"
     said = {"better": better, "worse": worse, "a trade": "mixed"}.get(side.word, side.word)
-    return said if side.ratio is None else f"{said}: {share(side.ratio)}"
+    # the sign stays beside its number
+    return said if side.ratio is None else f"{said}: {share(side.ratio)}".replace(" %", "\u00a0%")
 
 
 def _section(page: Page, found: Evaluation, section: str, others: Sequence[str]) -> None:

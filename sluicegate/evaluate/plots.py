@@ -80,7 +80,9 @@ def ellipse_figure(found: Evaluation, case: Case) -> Figure:
         for name in _names(found, case):
             delays = 1e3 * found.values(case, name, f"{class_}.queueing_delay")
             goodputs = 1e-6 * found.values(case, name, f"{class_}.goodput_bps")
-            ax.plot(delays, goodputs, ".", ms=4, alpha=0.6, color=colour[name], label=label(name))
+            ax.plot(delays, goodputs, ".", ms=4, alpha=0.6, color=colour[name])
+            # the points are too small for a legend
+            ax.plot([], [], "o", ms=5, color=colour[name], label=label(name))
             if (drawn := found.ellipse(case, name, class_)) is not None:
                 ax.plot(*(drawn.contour(SHARE) * (1e3, 1e-6)).T, color=colour[name], lw=1.2)
                 ax.plot(*(drawn.median * (1e3, 1e-6)), "o", ms=7, mfc="none", color=colour[name])

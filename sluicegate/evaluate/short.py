@@ -113,7 +113,7 @@ def _delay_line(found: Evaluation, sides: Mapping[str, Side], other: str) -> str
     if known:
         least, most = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
         told += _middle(found, sides, other)
-        if least != most:
+        if share(known[least]) != share(known[most]):
             told += f"; from {_with(found, least, known)} to {_with(found, most, known)}"
     return f"Queueing delay: {told}."
 

@@ -44,7 +44,16 @@ _HEADINGS = {
     "sojourn_p99": "p99 sojourn",
 }
 # of classes whose names in measures are no words
-_CLASSES = {"cbr": "the constant rate", "I": "flow I", "II": "flow II"}
+_CLASSES = {
+    "cbr": "the constant rate",
+    "I": "flow I",
+    "II": "flow II",
+    # phases, which are measured by themselves
+    **{each: f"the {each} phase" for each in ("mild", "medium", "heavy", "fast", "slow")},
+    **{f"{each}-again": f"the second {each} phase" for each in ("mild", "fast", "slow")},
+    "before": "the time before",
+    "after": "the time after",
+}
 _SHARES = (
     "loss_ratio",
     "ack_loss_ratio",
