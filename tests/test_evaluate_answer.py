@@ -9,6 +9,7 @@ from evaluations import BRIEF
 from sluicegate.evaluate import evaluate
 from sluicegate.evaluate.answer import Section, Side, answer, share
 from sluicegate.evaluate.evaluation import Evaluation
+from sluicegate.evaluate.page import _side
 from sluicegate.evaluate.plan import Plan
 from sluicegate.evaluate.short import _delay_line, how_sure, in_short, rest, sections_frame
 from sluicegate.evaluate.suite import RFC7928
@@ -180,6 +181,16 @@ def test_the_answer_without_queues_and_goodput_is_that_of_the_sections():
 )
 def test_ratios_are_said_in_plain_numbers(ratio, said):
     assert share(ratio) == said
+
+
+def test_a_ratio_that_goes_the_other_way_is_of_a_part():
+    """One scenario is longer, and the mean over all is not."""
+    sides = [Side("worse", 0.98), Side("worse", 1.5), Side("better", 1.02), Side("better", 0.5)]
+    assert [_side(each, "shorter", "longer").replace("\u00a0", " ") for each in sides] == [
+        *("partly longer: 98 %", "longer: 150 %", "partly shorter: 102 %", "shorter: 50 %")
+    ]
+    assert _side(Side("worse", 1.02), "more", "less").startswith("partly less: 102")
+    assert _side(Side("worse", None), "more", "less") == "less"
 
 
 def test_phases_are_named_in_words():

@@ -34,6 +34,8 @@ _ROUND_TRIPS = "6.2"
 # of which the RFC asks for the jitter of each application
 _OF_APPLICATIONS = ("7.2", "9.1")
 _SENSITIVITY = "8.3"
+# of queueing delay and of goodput
+_SMALLER, _LARGER = ("shorter", "less"), ("longer", "more")
 # beside those by which a case judges
 _ALSO = ("utilization", "loss_ratio")
 # where they are known: losses of calls and of constant rate, ACKs of two-way traffic, and
@@ -154,8 +156,13 @@ def _side(side: Side, better: str, worse: str) -> str:
     if side.word is None:
         return "-"
     said = {"better": better, "worse": worse, "a trade": "mixed"}.get(side.word, side.word)
+    if side.ratio is None:
+        return said
+    # where one scenario or class differs, and the mean of all goes the other way
+    if said in (_SMALLER if side.ratio > 1 else _LARGER):
+        said = f"partly {said}"
     # the sign stays beside its number
-    return said if side.ratio is None else f"{said}: {share(side.ratio)}".replace(" %", "\u00a0%")
+    return f"{said}: {share(side.ratio)}".replace(" %", "\u00a0%")
 
 
 def _section(page: Page, found: Evaluation, section: str, others: Sequence[str]) -> None:
