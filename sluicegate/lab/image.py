@@ -20,11 +20,13 @@ SCRIPT = "lab/script"
 _PT_INTERP = 3
 # The script's output and its exit status go into /out, too: all of it comes back through the
 # second serial port, whose line discipline must not change a byte.
+# A program is at the same addresses each time: what the emulator has translated of it serves again.
 _INIT = f"""#!/bin/busybox sh
 /bin/busybox --install -s /bin
 export PATH=/programs:/bin HOME=/root LC_ALL=C
 mkdir -p /proc /sys /dev /run /tmp /root /var/run
 mount -t proc proc /proc
+echo 0 >/proc/sys/kernel/randomize_va_space
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 mount -t bpf bpf /sys/fs/bpf
