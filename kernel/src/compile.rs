@@ -114,21 +114,34 @@ pub(crate) fn scheduler_of<'a>(program: Program, aqms: &[&'a Class]) -> Option<&
     }
 }
 
-/// Returns all files that the compiler gets: names and texts.
-pub(crate) fn files<'a>(program: Program, aqms: &[&'a Class]) -> Vec<(String, Cow<'a, str>)> {
-    let given = HEADERS.iter().copied().chain(SHARED);
-    let given = given.chain([program.source()]);
+/// Returns the files that the compiler gets whatever it compiles: names and texts.
+pub(crate) fn common_files() -> impl Iterator<Item = (&'static str, &'static str)> {
+    HEADERS.iter().copied().chain(SHARED)
+}
+
+/// Returns the other files that the compiler gets: names and texts.
+pub(crate) fn own_files<'a>(
+    program: Program,
+    aqms: &[&'a Class],
+) -> impl Iterator<Item = (String, Cow<'a, str>)> {
+    let (source, text) = program.source();
     let own = kinds(aqms).into_iter().filter_map(|class| {
         let text = class.header.as_deref()?;
         Some((format!("{}.h", class.name), Cow::from(text)))
     });
     let kinds = (program.has_classes()).then(|| ("kinds.h".into(), kinds_header(aqms).into()));
     let agreement = (shared::FILE.into(), shared::agreement(program).into());
-    given
-        .map(|(name, text)| (name.to_owned(), Cow::from(text)))
+    std::iter::once((source.to_owned(), Cow::from(text)))
         .chain(own)
         .chain(kinds)
         .chain([agreement])
+}
+
+/// Returns all files that the compiler gets: names and texts.
+pub(crate) fn files<'a>(program: Program, aqms: &[&'a Class]) -> Vec<(String, Cow<'a, str>)> {
+    common_files()
+        .map(|(name, text)| (name.to_owned(), Cow::from(text)))
+        .chain(own_files(program, aqms))
         .collect()
 }
 

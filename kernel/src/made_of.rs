@@ -1,6 +1,8 @@
 //! The AQM and the text that an object was compiled from, as recorded in it: `made_of` of
 //! `instance.bpf.h`. An object of another AQM, or of another text, would misread the config.
 
+use std::sync::LazyLock;
+
 use libbpf_rs::OpenMap;
 use sha2::{Digest, Sha256};
 use sluice_aqm::Class;
@@ -8,12 +10,19 @@ use sluice_aqm::Class;
 use crate::{
     KernelError,
     classes::{check_texts, functions, kinds},
-    compile::{Object, Program, files, scheduler_of},
+    compile::{Object, Program, common_files, own_files, scheduler_of},
     refusal::open,
 };
 
 /// Bytes of the name in an object, padded with zeros.
 const NAME_BYTES: usize = 512;
+
+/// The sum of what all objects are made of. It is most of the text, and summed up once.
+static COMMON: LazyLock<Sha256> = LazyLock::new(|| {
+    let mut sum = Sha256::new();
+    common_files().for_each(|(file, text)| add(&mut sum, file, text));
+    sum
+});
 
 /// AQM and text that an object was compiled from.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,13 +43,8 @@ impl MadeOf {
             name += &scheduler.map_or_else(String::new, |scheduler| format!(" with {scheduler}"));
             name += if log { " with a log" } else { "" };
         }
-        let mut sum = Sha256::new();
-        for (file, text) in files(program, aqms) {
-            for part in [&*file, &*text] {
-                sum.update(part.len().to_le_bytes());
-                sum.update(part);
-            }
-        }
+        let mut sum = COMMON.clone();
+        own_files(program, aqms).for_each(|(file, text)| add(&mut sum, &file, &text));
         let sum = sum.finalize();
         Self {
             name,
@@ -62,6 +66,14 @@ impl MadeOf {
                     sha256: text(sha256),
                 }
             }))
+    }
+}
+
+/// Adds a file to a sum.
+fn add(sum: &mut Sha256, file: &str, text: &str) {
+    for part in [file, text] {
+        sum.update(part.len().to_le_bytes());
+        sum.update(part);
     }
 }
 

@@ -130,10 +130,11 @@ impl QdiscKind {
             return Err(self.is_there());
         }
         let made_of = made_of::check(object, &classes_of(aqms))?;
-        check_kernel()?;
         let loaded = load(&object.name, &object.bytes, |open| {
             self.make_ready(open, fixed)
-        })?;
+        });
+        // to look for BPF qdiscs in all the kernel's types takes a while
+        let loaded = loaded.or_else(|error| check_kernel().and(Err(error)))?;
         let mut installed = Installed::new(loaded, object.program, made_of, fixed);
         installed.set(aqms, scheduler, settings)?;
         self.claim()?;
