@@ -38,7 +38,8 @@ trial() {
     name=$1 number=$2; shift 2
     /lab/killed_at $number $* >/tmp/told 2>&1 &
     loader=$!
-    until grep -q ^ready /tmp/told || ! kill -0 $loader 2>/dev/null; do sleep 0.02; done
+    # seldom: to look takes instructions, and to wait takes none
+    until grep -q ^ready /tmp/told || ! kill -0 $loader 2>/dev/null; do sleep 0.2; done
     kill -TERM $loader 2>/dev/null || true
     status=0
     wait $loader || status=$?
@@ -72,7 +73,8 @@ sweep() {
 }
 held before
 queue="--aqm drop_tail --rate 1e9 --limit 10 --marks-at out --object /lab/drop_tail.o"
-sweep run 1 sluiced run --backend kernel --kind swept --interface out $queue --interval 3600
+# the calls before leave nothing, as those from here up to the first part do
+sweep run 13 sluiced run --backend kernel --kind swept --interface out $queue --interval 3600
 held run
 # one with rates that vary has more parts
 printf 'time_s,rate_bps\n0,1e9\n' >/tmp/rates.csv
