@@ -24,35 +24,6 @@ pub(crate) struct Pacer {
     together_ns: u64,
     /// How much later than it might the first one left, as far as it is not made up for, ns.
     late_ns: u64,
-    gap: Gap,
-}
-
-/// How long the share of a packet lasts at a rate: most packets leave at the rate of the one before.
-#[derive(Clone, Copy, Debug)]
-struct Gap {
-    rate: f64,
-    ns: u64,
-}
-
-impl Default for Gap {
-    fn default() -> Self {
-        Self {
-            rate: f64::INFINITY,
-            ns: 0,
-        }
-    }
-}
-
-impl Gap {
-    fn at(&mut self, rate: f64) -> u64 {
-        if rate != self.rate {
-            *self = Gap {
-                rate,
-                ns: (1e9 / rate).round() as u64,
-            };
-        }
-        self.ns
-    }
 }
 
 impl Pacer {
@@ -128,16 +99,15 @@ impl Sender {
     pub(crate) fn pace(&mut self, config: &Config, now_ns: u64) {
         let srtt_ns = self.rto.srtt_ns(config);
         let outstanding = self.max - self.una;
-        let rate = self.congestion.pacing_rate(config, outstanding, srtt_ns);
+        let gap_ns = self.congestion.gap_ns(config, outstanding, srtt_ns);
         let burst = self.burst(config);
         let is_free = config.quirks.paces_by_departure && self.data_sent(config) < UNPACED;
-        let (Some(rate), Some(pacer)) = (rate, self.congestion.pacer()) else {
+        let (Some(gap_ns), Some(pacer)) = (gap_ns, self.congestion.pacer()) else {
             return;
         };
         if is_free {
             pacer.leave_free(now_ns);
         } else {
-            let gap_ns = pacer.gap.at(rate);
             pacer.leave(now_ns, gap_ns, burst, config.quirks.paces_by_departure);
         }
     }

@@ -175,12 +175,12 @@ macro_rules! controls {
                 }
             }
 
-            pub fn pacing_rate(
+            pub fn gap_ns(
                 &self, window: &Window, config: &Config, outstanding: u32, srtt_ns: u64,
-            ) -> Option<f64> {
+            ) -> Option<u64> {
                 match self {
                     $($(#[$only])? Self::$Control(of) => {
-                        of.pacing_rate(window, config, outstanding, srtt_ns)
+                        of.gap_ns(window, config, outstanding, srtt_ns)
                     }),+
                 }
             }
@@ -276,6 +276,18 @@ pub(crate) trait Control: Default {
         srtt_ns: u64,
     ) -> Option<f64>;
 
+    /// Returns how long the share of a packet lasts at this rate, ns.
+    fn gap_ns(
+        &self,
+        window: &Window,
+        config: &Config,
+        outstanding: u32,
+        srtt_ns: u64,
+    ) -> Option<u64> {
+        let rate = self.pacing_rate(window, config, outstanding, srtt_ns);
+        rate.map(gap_ns)
+    }
+
     /// Returns how many packets leave together when it paces.
     fn burst(&self) -> u32 {
         1
@@ -285,6 +297,11 @@ pub(crate) trait Control: Default {
     fn marked_share(&self) -> Option<f64> {
         None
     }
+}
+
+/// Returns how long the share of a packet lasts at a rate, ns.
+fn gap_ns(rate: f64) -> u64 {
+    (1e9 / rate).round() as u64
 }
 
 /// A number that any change of `of` changes altogether (the finaliser of SplitMix64).

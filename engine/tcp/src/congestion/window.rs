@@ -99,11 +99,11 @@ impl Congestion {
         self.window.ssthresh
     }
 
-    /// Returns the rate, packets per second, at which packets may leave; `None`: at once. The
-    /// packets from the first not acknowledged on are `outstanding`.
-    pub fn pacing_rate(&self, config: &Config, outstanding: u32, srtt_ns: u64) -> Option<f64> {
+    /// Returns how long the share of a packet lasts at the rate at which packets may leave, ns; `None`:
+    /// they leave at once. The packets from the first not acknowledged on are `outstanding`.
+    pub fn gap_ns(&self, config: &Config, outstanding: u32, srtt_ns: u64) -> Option<u64> {
         self.control
-            .pacing_rate(&self.window, config, outstanding, srtt_ns)
+            .gap_ns(&self.window, config, outstanding, srtt_ns)
     }
 
     /// True if a packet waits for its time.

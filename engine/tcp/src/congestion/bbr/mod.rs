@@ -18,7 +18,7 @@ mod round_trip;
 mod tests;
 mod window;
 
-use super::{Control, Delivery, Event, InFlight, Sample, Sent, Window, hash};
+use super::{Control, Delivery, Event, InFlight, Sample, Sent, Window, gap_ns, hash};
 use crate::config::Config;
 use crate::sender::Phase;
 use crate::timers::jiffies;
@@ -93,8 +93,10 @@ struct State {
     is_full: bool,
     pacing_gain: f64,
     window_gain: f64,
-    /// Rate at which packets leave, 0: not known yet, and how many leave together at this rate.
+    /// Rate at which packets leave, 0: not known yet; at this rate, how long the share of a packet lasts,
+    /// ns, and how many leave together.
     pacing_rate: f64,
+    gap_ns: u64,
     burst: u32,
     /// Window before recovery or PROBE_RTT (`prior_cwnd`).
     window_before: f64,
@@ -130,6 +132,7 @@ impl Default for State {
             pacing_gain: HIGH_GAIN,
             window_gain: HIGH_GAIN,
             pacing_rate: 0.0,
+            gap_ns: 0,
             burst: burst(0.0),
             window_before: 0.0,
             conserves: false,
@@ -215,6 +218,20 @@ impl Control for Bbr {
             return Some(self.0.pacing_rate);
         }
         Some(first_rate(HIGH_GAIN, window.cwnd, srtt_ns))
+    }
+
+    fn gap_ns(
+        &self,
+        window: &Window,
+        config: &Config,
+        outstanding: u32,
+        srtt_ns: u64,
+    ) -> Option<u64> {
+        if self.0.pacing_rate > 0.0 {
+            return Some(self.0.gap_ns);
+        }
+        let first = self.pacing_rate(window, config, outstanding, srtt_ns);
+        first.map(gap_ns)
     }
 
     fn burst(&self) -> u32 {

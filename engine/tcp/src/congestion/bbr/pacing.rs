@@ -2,6 +2,7 @@
 
 use super::{HIGH_GAIN, State};
 use crate::config::MS;
+use crate::congestion::gap_ns;
 
 /// Packets are sent a bit more slowly than the estimate says (`bbr_pacing_margin_percent`).
 pub(in crate::congestion) const MARGIN: f64 = 0.99;
@@ -38,6 +39,7 @@ impl State {
             self.pacing_rate = rate;
         }
         if self.pacing_rate != before {
+            self.gap_ns = gap_ns(self.pacing_rate);
             self.burst = burst(self.pacing_rate);
         }
     }
