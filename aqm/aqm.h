@@ -51,8 +51,8 @@ typedef unsigned long long u64;
 typedef long long s64;
 
 /*
- * A loop of at most `count` turns, and never more than AQM_MOST_STEPS, to be left by `break`,
- * numbered by `turn`. A program for BPF defines it before, as its verifier demands.
+ * A loop of at most `count` turns, and never more than AQM_MOST_STEPS, numbered by `turn`, a u32. It
+ * is left by `break`, not by `return`. A program for BPF defines it before, as its verifier demands.
  */
 #define AQM_MOST_STEPS (1 << 20)
 #ifndef AQM_UP_TO

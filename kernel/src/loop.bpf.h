@@ -22,9 +22,10 @@ KERNEL_FUNCTION void bpf_iter_num_destroy(struct bpf_iter_num *it);
 #define FOR_UP_TO(count)                                                              \
 	for (struct bpf_iter_num it __attribute__((cleanup(bpf_iter_num_destroy))),   \
 	     *once_ = (bpf_iter_num_new(&it, 0, (int)(count)), &it); once_; once_ = 0)    \
-		for (int *place_, turn; (place_ = bpf_iter_num_next(&it)) && (turn = *place_, 1);)
+		for (u32 *place_, turn; (place_ = (u32 *)bpf_iter_num_next(&it)) &&          \
+				(turn = *place_, 1);)
 
-/* aqm.h: the loops of AQMs and schedulers */
-#define AQM_UP_TO(count) FOR_UP_TO(count)
+/* aqm.h: the loops of AQMs and schedulers. More than 2^23 turns the kernel would refuse. */
+#define AQM_UP_TO(count) FOR_UP_TO((u32)(count) < AQM_MOST_STEPS ? (count) : AQM_MOST_STEPS)
 
 #endif

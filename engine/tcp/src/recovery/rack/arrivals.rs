@@ -11,7 +11,7 @@ fn outside(block: Block, known: &[Block; 3], mut take: impl FnMut(u32)) {
     let mut seq = block.start;
     if let Some(before) = known.iter().find(|before| before.start == seq) {
         // mostly a block has grown at its end
-        seq = before.end;
+        seq = seq.max(before.end);
     }
     while seq < block.end {
         let mut end = block.end;
