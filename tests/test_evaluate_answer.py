@@ -123,7 +123,7 @@ def sections(delays, goodputs, ratios=(None, None)):
     ],
 )
 def test_the_answer_follows_from_most_sections(delays, goodputs, said):
-    assert answer(sections(delays, goodputs), "x") == said
+    assert answer(sections(delays, goodputs), "x", is_all=False) == said
 
 
 @pytest.mark.parametrize(
@@ -135,31 +135,44 @@ def test_the_answer_follows_from_most_sections(delays, goodputs, said):
     ],
 )
 def test_of_one_section_there_are_no_most(delays, goodputs, said):
-    assert answer(sections(delays, goodputs), "x") == said
+    rows = sections(delays, goodputs)
+    assert answer(rows, "x", is_all=True) == said
+    # others were run, and could not be compared
+    named = said.replace(" x", f" x in {rows[0].section}, the only section compared")
+    assert answer(rows, "x", is_all=False) == named
 
 
 def test_one_section_may_be_mixed():
     delay, goodput = Side("a trade", None), Side("better", None)
-    assert answer([Section("5", "a trade", delay, goodput, [], [])], "x") == (
+    assert answer([Section("5", "a trade", delay, goodput, [], [])], "x", is_all=True) == (
         "Mixed beside x: queues are partly shorter and partly longer; goodput is more."
     )
 
 
 def test_a_trade_tells_its_size():
     rows = sections(SHORT * 3, LONG * 3, (0.25, 0.99))
-    assert answer(rows, "x") == (
+    assert answer(rows, "x", is_all=True) == (
         "A trade beside x: in most sections queues are shorter (median 25 % as long) and goodput "
         "is less (median 99 % as much)."
     )
-    assert answer(rows[:1], "x") == (
+    assert answer(rows[:1], "x", is_all=True) == (
         "A trade beside x: queues are shorter (25 % as long) and goodput is less (99 % as much)."
+    )
+    # longer in one of its scenarios, and shorter in the mean
+    delay, goodput = Side("worse", 0.98), Side("better", 1.0)
+    assert answer([Section("5", "a trade", delay, goodput, [], [])], "x", is_all=True) == (
+        "A trade beside x: queues are partly longer (98 % as long) and goodput is more (100 % as "
+        "much)."
     )
 
 
 def test_the_answer_without_queues_and_goodput_is_that_of_the_sections():
     none = Side(None, None)
     rows = [Section("5", word, none, none, [], []) for word in ("better", "worse")]
-    assert answer(rows, "x") == "Mixed beside x: it is better in 1 of 2 sections, worse in 1."
+    assert (
+        answer(rows, "x", is_all=True)
+        == "Mixed beside x: it is better in 1 of 2 sections, worse in 1."
+    )
 
 
 @pytest.mark.parametrize(

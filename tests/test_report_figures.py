@@ -259,11 +259,15 @@ def test_ticks_of_a_logarithmic_axis_are_powers_of_ten():
 @pytest.mark.parametrize(
     ("width_in", "limits", "ticks"),
     [
-        # as many as have room, and never none
+        # as many as have room, and two at least
         (2.9, (0.2, 60), [0.2, 0.5, 1, 2, 5, 10, 20, 50]),
         (1.2, (0.2, 60), [0.3, 1, 3, 10, 30]),
         (1.2, (0.0025, 1), [0.01, 0.1, 1]),
         (1.2, (1e-9, 1e9), [1e-9, 1e-3, 1e3, 1e9]),
+        # less than a decade
+        (2.9, (2.1, 4.9), [2.5, 3, 3.5, 4, 4.5]),
+        (1.2, (21, 95), [40, 60, 80]),
+        (2.9, (0.6, 0.7), [0.6, 0.62, 0.64, 0.66, 0.68, 0.7]),
     ],
 )
 def test_logarithmic_axes_have_the_ticks_that_have_room(width_in, limits, ticks):

@@ -8,6 +8,8 @@ from statistics import median
 
 from sluicegate.evaluate.verdict import Comparison
 
+_SMALLER, _LARGER = ("shorter", "less"), ("longer", "more")
+
 
 @dataclass(frozen=True)
 class Side:
@@ -20,6 +22,12 @@ class Side:
 
     word: str | None
     ratio: float | None
+
+    def said(self, better: str, worse: str, mixed: str) -> str:
+        """The verdict in these words."""
+        words = {"better": better, "worse": worse, "a trade": mixed}
+        words |= {"no difference": "no different", "unknown": "not known"}
+        return partly(words[self.word or "unknown"], self.ratio)
 
 
 @dataclass(frozen=True)
@@ -80,21 +88,30 @@ class _Subject:
 
     def sized(self) -> str:
         """What most sections say, better or worse, and how much it is in the median."""
-        text = f"{self.name} {self.better if self.mostly('better') else self.worse}"
+        text = self.better if self.mostly("better") else self.worse
         ratios = [each.ratio for each in self.sides if each.ratio is not None]
         if not ratios:
-            return text
-        middle = "median " if len(ratios) > 1 else ""
-        return f"{text} ({middle}{share(median(ratios))} as {self.size})"
+            return f"{self.name} {text}"
+        middle, ratio = "median " if len(ratios) > 1 else "", median(ratios)
+        return f"{self.name} {partly(text, ratio)} ({middle}{share(ratio)} as {self.size})"
 
     def counted(self) -> str:
         """In how many sections it is so."""
         return f"{self.name} {counted(self.sides, self.better, self.worse)}"
 
 
-def answer(rows: Sequence[Section], other: str) -> str:
-    """The answer to whether it is better; most sections are more than half of those that judge."""
-    where, in_most = ("", "") if len(rows) == 1 else (" in all sections", "in most sections ")
+def answer(rows: Sequence[Section], other: str, *, is_all: bool) -> str:
+    """The answer to whether it is better; most sections are more than half of those that judge.
+
+    Args:
+        rows: One for each section that can be compared.
+        other: Beside what.
+        is_all: True if the evaluation has no other sections.
+    """
+    where, in_most = " in all sections", "in most sections "
+    if len(rows) == 1:
+        where = in_most = ""
+        other += "" if is_all else f" in {rows[0].section}, the only section compared"
     for verdict in ("better", "worse", "no difference"):
         if all(row.verdict == verdict for row in rows):
             beside = "from" if verdict == "no difference" else "than"
@@ -142,10 +159,17 @@ def counted(sides: Sequence[Side], better: str, worse: str) -> str:
         "unknown": "not known",
     }
     if len(words) == 1:
-        return said[sides[0].word or "unknown"]
+        return sides[0].said(better, worse, said["a trade"])
     first, *more = [(text, words.count(word)) for word, text in said.items() if word in words]
     total = f"{first[0]} in {first[1]} of {len(words)} sections"
     return ", ".join([total, *(f"{text} in {count}" for text, count in more)])
+
+
+def partly(said: str, ratio: float | None) -> str:
+    """What is said, or `partly` so if one scenario or class differs so, and the mean does not."""
+    if ratio is None or ratio == 1:
+        return said
+    return f"partly {said}" if said in (_SMALLER if ratio > 1 else _LARGER) else said
 
 
 def share(ratio: float) -> str:

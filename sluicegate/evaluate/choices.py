@@ -95,7 +95,8 @@ CHOICES = [
         "8.2",
         "how it is seen that all flows are in congestion avoidance, which is time 0",
         "time 0 is the end of the warm-up, which measures leave out; in 8.2.2 to 8.2.4 it is shown "
-        "which share of the flows has lost a packet by then, which ends slow start",
+        "which share of the flows has lost a packet by then, which ends their first slow start; a "
+        "time-out later begins another one",
     ),
     Choice(
         "2.2",

@@ -31,8 +31,9 @@ _REAL = (
     "are of the whole run, and their queueing delay is that of the queue, where there is one."
 )
 _STARTING = (
-    "{}: with {} {:.3g} % of the flows had lost no packet when the warm-up ended, and may have "
-    "been in slow start. RFC 7928 counts section 8.2 from when all are in congestion avoidance."
+    "{}, {}: {:.3g} % of the flows had lost no packet when the warm-up ended, so that they may "
+    "have been in their first slow start. RFC 7928 counts section 8.2 from when all are in "
+    "congestion avoidance."
 )
 
 
@@ -158,7 +159,7 @@ class Evaluation:
                 told[_IDLE.format(each.name, runs, plan.profile.buffer_packets)] = None
         for case in plan.cases:
             for name in plan.names:
-                share = self.mean(case, name, "past_slow_start")
+                share = self.mean(case, name, "lost_by_time_0")
                 if share is not None and share.value < 1:
                     left = 100 * (1 - share.value)
                     told[_STARTING.format(case.section, name, left)] = None

@@ -139,7 +139,7 @@ def _of_phase(record: NetworkRecord, phase: Phase) -> dict[str, float]:
 def _of_losses(decisions: Path, flows: int, profile: Profile) -> dict[str, float]:
     """Which flows lose together, an event being one round trip, and which lost before time 0.
 
-    With the first loss a flow of NewReno without ECN leaves slow start.
+    With the first loss a flow of NewReno without ECN leaves its first slow start.
     """
     columns = ["time_ns", "event", "packet", "flow_hash"]
     log = (
@@ -156,7 +156,7 @@ def _of_losses(decisions: Path, flows: int, profile: Profile) -> dict[str, float
     ratio = synchronisation_ratio(times_s[counts], losers[counts], flows, profile.rtt_s)
     return {
         "synchronisation_ratio": math.nan if ratio is None else ratio,
-        "past_slow_start": len(np.unique(losers[~counts])) / flows,
+        "lost_by_time_0": len(np.unique(losers[~counts])) / flows,
     }
 
 

@@ -35,7 +35,6 @@ _ROUND_TRIPS = "6.2"
 _OF_APPLICATIONS = ("7.2", "9.1")
 _SENSITIVITY = "8.3"
 # of queueing delay and of goodput
-_SMALLER, _LARGER = ("shorter", "less"), ("longer", "more")
 # beside those by which a case judges
 _ALSO = ("utilization", "loss_ratio")
 # where they are known: losses of calls and of constant rate, ACKs of two-way traffic, and
@@ -155,12 +154,9 @@ def _side(side: Side, better: str, worse: str) -> str:
     """A verdict and the ratio: `shorter: 15 %`."""
     if side.word is None:
         return "-"
-    said = {"better": better, "worse": worse, "a trade": "mixed"}.get(side.word, side.word)
+    said = side.said(better, worse, "mixed")
     if side.ratio is None:
         return said
-    # where one scenario or class differs, and the mean of all goes the other way
-    if said in (_SMALLER if side.ratio > 1 else _LARGER):
-        said = f"partly {said}"
     # the sign stays beside its number
     return f"{said}: {share(side.ratio)}".replace(" %", "\u00a0%")
 
@@ -219,7 +215,7 @@ def _shown(found: Evaluation, case: Case) -> list[str]:
     """Measures that are shown beside those by which a case judges."""
     more = [*_ALSO]
     more += ["goodput_ratio"] if "goodput_fairness" in case.judged else []
-    more += ["synchronisation_ratio", "past_slow_start"] if case.loses_together else []
+    more += ["synchronisation_ratio", "lost_by_time_0"] if case.loses_together else []
     known = {
         each
         for name in found.plan.names

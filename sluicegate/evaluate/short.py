@@ -97,7 +97,7 @@ def _beside(found: Evaluation, name: str, other: str) -> list[str]:
     rows = sections_beside(found, name, other)
     if not rows:
         return ["Nothing is compared yet."]
-    lines = [answer(rows, other)]
+    lines = [answer(rows, other, is_all=len(found.sections) == 1)]
     delays = {row.section: row.delay for row in rows if row.delay.word is not None}
     goodputs = {row.section: row.goodput for row in rows if row.goodput.word is not None}
     if delays:
@@ -143,9 +143,9 @@ def _middle(found: Evaluation, sides: Mapping[str, Side], other: str) -> str:
     known = _ratios(sides)
     told = share(median(known.values()))
     beside = f"{told} {'of that' if told.endswith('%') else 'that'} of {other}"
-    if len(sides) > 1:
+    if len(known) > 1:
         return f". In the median section {beside}"
-    (section,) = sides
+    (section,) = known
     where = "" if len(found.sections) == 1 else f" ({found.plan.suite.headed(section)})"
     return f", {beside}{where}"
 
@@ -220,6 +220,8 @@ def _kept(
             f" in the median scenario, at most {1e3 * waits[worst]:.3g} ms "
             f"({found.plan.suite.headed(case.section)})"
         )
+    elif len(found.plan.cases) > 1:
+        told += f" in {found.plan.suite.headed(case.section)}"
     if not targets:
         return f"{told}."
     target_ms, least_ms, most_ms = (1e3 * of(targets.values()) for of in (median, min, max))

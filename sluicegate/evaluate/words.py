@@ -38,7 +38,7 @@ _HEADINGS = {
     "loss_ratio": "lost",
     "utilization": "link busy",
     "synchronisation_ratio": "synchronisation ratio",
-    "past_slow_start": "flows past slow start at time 0",
+    "lost_by_time_0": "flows that lost a packet before time 0",
     "start_up_mean": "flow start-up time",
     "sojourn_mean": "mean sojourn",
     "sojourn_p99": "p99 sojourn",
@@ -61,7 +61,7 @@ _SHARES = (
     "mark_ratio",
     "missing_ratio",
     "stall_ratio",
-    "past_slow_start",
+    "lost_by_time_0",
 )
 
 

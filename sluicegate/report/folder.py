@@ -98,7 +98,9 @@ def write_report(comparison: Comparison, folder: str | Path, *, figures: str | N
 def replaces(comparison: Comparison, folder: Path) -> bool:
     """Whether the folder has the report of another scenario: by its title, or what it is of."""
     _, _, subject = _ours(folder)
-    return (folder / _PAGE).is_file() and subject not in ("", _subject(comparison))
+    # earlier versions had the kind of a scenario without a title
+    unknown = ("", "Scenario", "NetworkScenario")
+    return (folder / _PAGE).is_file() and subject not in (*unknown, _subject(comparison))
 
 
 def _subject(comparison: Comparison) -> str:

@@ -17,6 +17,7 @@ from matplotlib.axis import Axis
 from matplotlib.ticker import (
     FuncFormatter,
     LogLocator,
+    MaxNLocator,
     NullFormatter,
     NullLocator,
     StrMethodFormatter,
@@ -96,7 +97,10 @@ class _PlainLocator(LogLocator):
         self._marks = marks
 
     def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
-        """The ticks within the limits: at all marks, at 1 and 3, or at powers of ten."""
+        """The ticks within the limits: at all marks, at 1 and 3, or at powers of ten.
+
+        Where the limits have fewer than two marks, those of a linear axis.
+        """
         low, high = sorted((vmin, vmax))
         decades = 10.0 ** np.arange(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
         # plain numbers are narrower than the labels that Matplotlib counts with
@@ -105,6 +109,9 @@ class _PlainLocator(LogLocator):
         for marks in (self._marks, (1, 3)):
             ticks = np.outer(decades, marks).ravel()
             ticks = ticks[(ticks >= low) & (ticks <= high)]
+            if len(ticks) < 2:
+                linear = MaxNLocator(nbins=max(2, int(room)), steps=[1, 2, 5, 10])
+                return [tick for tick in linear.tick_values(low, high) if low <= tick <= high]
             if len(ticks) <= room:
                 return ticks.tolist()
         return super().tick_values(vmin, vmax)
