@@ -69,7 +69,7 @@ def test_synchronisation_is_that_of_the_packets_that_are_lost(tmp_path):
     soon = replace(path, warm_up_s=0.02, duration_s=0.5)
     found = evaluate(["codel"], tmp_path / "soon", profile=soon, sections=["8.2.2"], workers=1)
     assert any(
-        note.startswith("8.2.2: with codel 100 % of the flows had lost no packet")
+        note.startswith("8.2.2, codel: 100 % of the flows had lost no packet")
         for note in found.notes()
     )
 
