@@ -228,6 +228,7 @@ impl Control for Bbr {
         srtt_ns: u64,
     ) -> Option<u64> {
         if self.0.pacing_rate > 0.0 {
+            debug_assert_eq!(self.0.gap_ns, gap_ns(self.0.pacing_rate));
             return Some(self.0.gap_ns);
         }
         let first = self.pacing_rate(window, config, outstanding, srtt_ns);
