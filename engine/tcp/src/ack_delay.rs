@@ -8,6 +8,7 @@
 
 use crate::config::Config;
 use crate::receive_window::ReceiveWindow;
+use crate::sack_compression::{self, SackCompression};
 use crate::segment::Segment;
 use crate::timers::{JIFFY_NS, jiffies};
 
@@ -38,6 +39,7 @@ pub(crate) struct AckDelay {
     window: Option<ReceiveWindow>,
     /// When the SYN arrived, ns.
     opened_ns: u64,
+    pub sacks: SackCompression,
 }
 
 /// What a receiver knows about the path, from the handshake alone.
@@ -45,6 +47,7 @@ pub(crate) struct AckDelay {
 struct Handshake {
     /// Round-trip time, jiffies.
     rtt: u64,
+    rtt_ns: u64,
     /// Time-out, jiffies; a longer gap between packets is a pause.
     pause: u64,
 }
@@ -57,19 +60,22 @@ impl Handshake {
         if rtt_ns >= config.initial_rto_ns {
             return Handshake {
                 rtt: LONGEST,
+                rtt_ns: LONGEST * JIFFY_NS,
                 pause: jiffies(config.initial_rto_ns),
             };
         }
         Handshake {
             rtt: jiffies(rtt_ns),
+            rtt_ns,
             pause: jiffies(rtt_ns + (2 * rtt_ns).max(config.min_rto_ns)),
         }
     }
 }
 
 impl AckDelay {
-    /// Takes a packet; `expected` is true if it is in order.
-    pub fn on_segment(&mut self, config: &Config, now_ns: u64, segment: &Segment, expected: bool) {
+    /// Takes a packet, before which `next` was expected. A packet that arrives again is acknowledged at
+    /// once, as the sender may lack ACKs (`tcp_data_queue`).
+    pub fn on_segment(&mut self, config: &Config, now_ns: u64, segment: &Segment, next: u32) {
         if segment.syn {
             self.opened_ns = now_ns;
             return;
@@ -81,9 +87,11 @@ impl AckDelay {
             (self.quick, self.wait, self.last) = (AT_A_TIME, self.least, now);
             self.window = Some(ReceiveWindow::begin(now_ns, segment.seq));
         }
-        if expected {
+        if segment.seq == next {
             self.expect_next(now - self.last);
             self.last = now;
+        } else if segment.seq < next {
+            self.quick = AT_A_TIME;
         }
         if self.window.as_mut().is_some_and(ReceiveWindow::grows) {
             self.quick |= 1;
@@ -135,6 +143,11 @@ impl AckDelay {
         let rtt = self.handshake.map_or(0, |known| known.rtt);
         let most = rtt.max(self.least).min(LONGEST);
         self.wait.min(most) * JIFFY_NS
+    }
+
+    /// Returns how long the first compressed ACK waits, ns.
+    pub fn sack_wait_ns(&self) -> u64 {
+        sack_compression::wait_ns(self.handshake.map_or(0, |known| known.rtt_ns))
     }
 
     /// The delay ended before another packet came (`tcp_delack_timer_handler`).

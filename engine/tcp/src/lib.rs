@@ -39,6 +39,7 @@ mod recovery;
 mod reduction;
 mod rto;
 mod runs;
+mod sack_compression;
 mod segment;
 mod sender;
 mod sending;

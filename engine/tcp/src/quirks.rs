@@ -94,6 +94,10 @@ pub struct Quirks {
     /// it at once, as the application has read all that came (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
     /// A sender sets it only with recovery by times.
     pub pushes_writes: bool,
+    /// After three ACKs for packets out of order, all that tell of nothing else wait for others: a
+    /// receiver sends one 1 ms, or a twentieth of a round trip, after the first that waits
+    /// (`__tcp_ack_snd_check`, `tcp_comp_sack_delay_ns`).
+    pub compresses_sacks: bool,
     /// Linux: with accurate feedback the first packet without a mark is acknowledged at once, too
     /// (`ecn_edge` of `tcp_ecn_received_counters`). By RFC 9768, section 3.2.2.5.1, only the first one
     /// with a mark is.
@@ -153,6 +157,7 @@ impl Quirks {
         has_coarse_timers: true,
         adapts_ack_delay: true,
         pushes_writes: true,
+        compresses_sacks: true,
         tells_end_of_marks: true,
         marks_reduce_by_and_by: true,
         resent_syn_asks_no_more: true,
@@ -187,6 +192,7 @@ impl Quirks {
         has_coarse_timers: false,
         adapts_ack_delay: false,
         pushes_writes: false,
+        compresses_sacks: false,
         tells_end_of_marks: false,
         marks_reduce_by_and_by: false,
         resent_syn_asks_no_more: false,

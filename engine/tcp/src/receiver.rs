@@ -44,8 +44,9 @@ impl Receiver {
     /// 5681, section 4.2). It never waits if the packet is a SYN, out of order or next to a gap, or if
     /// marks begin with it (RFC 9768, section 3.2.2.5.1) or, where each is echoed, end. With the
     /// [quirks](crate::Quirks) of Linux it does not either if marks end with it, if it has PSH or CWR, or
-    /// while the receiver acknowledges each packet at once. When the last packet in order arrives again,
-    /// its ACK may wait again.
+    /// while the receiver acknowledges each packet at once; but then ACKs of packets out of order may wait
+    /// ([`Quirks::compresses_sacks`](crate::Quirks)). When the last packet in order arrives again, its ACK
+    /// may wait again, but not with Linux's quirks.
     ///
     /// If the sender counts marks, each mark is echoed (RFC 8257, section 3.2). If marks begin or
     /// end while an ACK is delayed, two ACKs are sent: the first one for the packets before the
@@ -82,21 +83,24 @@ impl Receiver {
             }
             Echo::PerPacket => {
                 changed = marked != self.echo;
-                if changed && !self.held_until.is_none() {
+                if changed && self.held > 0 {
                     answer(self.acknowledge(config));
                 }
                 self.echo = marked;
             }
         }
         if config.quirks.adapts_ack_delay {
-            let expected = segment.seq == self.next;
             let delay = self.delay.get_or_insert_default();
-            delay.on_segment(config, now_ns, segment, expected);
+            delay.on_segment(config, now_ns, segment, self.next);
             delay.on_codepoint(segment, is_news);
         }
         let at_once = segment.cwr && config.quirks.adapts_ack_delay
             || segment.push && config.quirks.pushes_writes;
         let no_gap = !self.has_gap;
+        if self.has_gap && self.moves_block_of_held(segment.seq) {
+            self.held_until = Deadline::NONE;
+            answer(self.acknowledge(config));
+        }
         self.insert(segment.seq);
         if let Some(delay) = &mut self.delay {
             delay.on_read(now_ns, self.next, self.has_gap);
@@ -120,8 +124,42 @@ impl Receiver {
             }
             return;
         }
+        if self.has_gap && !changed && !segment.cwr && self.is_compressed(config, now_ns) {
+            return;
+        }
         self.held_until = Deadline::NONE;
         answer(self.acknowledge(config));
+    }
+
+    /// True if the ACK of a packet beside a gap waits for others
+    /// ([`Quirks::compresses_sacks`](crate::Quirks)). A receiver that delays no ACK is always in Linux's
+    /// quick mode, in which none waits.
+    #[inline(never)]
+    fn is_compressed(&mut self, config: &Config, now_ns: u64) -> bool {
+        if !config.quirks.compresses_sacks
+            || config.delayed_ack_ns.is_none()
+            || !config.variant.uses_sack()
+        {
+            return false;
+        }
+        let delay = self.delay.get_or_insert_default();
+        if delay.acks_at_once() || !delay.sacks.waits(self.next) {
+            return false;
+        }
+        if self.held_until.is_none() {
+            self.held_until = Deadline::at(now_ns + delay.sack_wait_ns());
+        }
+        true
+    }
+
+    /// True if an ACK waits whose block the packet would move to the third place: it leaves first
+    /// (`tcp_sack_new_ofo_skb`).
+    #[inline(never)]
+    fn moves_block_of_held(&self, seq: u32) -> bool {
+        let holds = self.delay.as_ref().is_some_and(|delay| delay.sacks.holds());
+        let [first, second, _] = self.ahead.latest();
+        let touches = |run: Block| run.start <= seq + 1 && seq <= run.end;
+        holds && seq > self.next && !second.is_empty() && !touches(first) && !touches(second)
     }
 
     /// Takes a SYN and returns its answer. The first one settles how marks are fed back; a mark of
@@ -130,7 +168,7 @@ impl Receiver {
     fn open(&mut self, config: &Config, now_ns: u64, segment: &Segment) -> Ack {
         if config.quirks.adapts_ack_delay {
             let delay = self.delay.get_or_insert_default();
-            delay.on_segment(config, now_ns, segment, segment.seq == self.next);
+            delay.on_segment(config, now_ns, segment, self.next);
         }
         self.insert(segment.seq);
         self.held_until = Deadline::NONE;
@@ -171,7 +209,9 @@ impl Receiver {
             return None;
         }
         self.held_until = Deadline::NONE;
-        if let Some(delay) = &mut self.delay {
+        if let Some(delay) = &mut self.delay
+            && !delay.sacks.holds()
+        {
             delay.on_timer();
         }
         Some(self.acknowledge(config))
@@ -192,6 +232,7 @@ impl Receiver {
         }
         if let Some(delay) = &mut self.delay {
             delay.on_ack();
+            delay.sacks.on_ack(self.next);
         }
         let mut sack = [Block::default(); 3];
         if self.has_gap && config.variant.uses_sack() {

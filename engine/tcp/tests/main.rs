@@ -12,4 +12,5 @@ mod odd_networks;
 mod pacing;
 mod rack;
 mod rfc;
+mod sack_compression;
 mod transfers;
