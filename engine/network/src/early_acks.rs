@@ -78,8 +78,8 @@ impl Receivers {
         let place = links.start_back(receiver.route, goes_on);
         let now_ns = links.clock.ns(at);
         let mut answer = |ack| {
-            let (bytes, sacks) = (kind.bytes_of(&ack), &mut aside.sacks);
-            let reply = Packet::ack(packet.flow, bytes, &ack, kind.traffic_class, sacks);
+            let (bytes, kept) = (kind.bytes_of(&ack), &mut aside.options);
+            let reply = Packet::ack(packet.flow, bytes, &ack, kind.traffic_class, kept);
             links.send_back(at, reply.with_syn(packet.is_syn()).into(), place);
         };
         receiver

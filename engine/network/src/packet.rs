@@ -4,7 +4,7 @@ use sluice_ecn::Ecn;
 use sluice_queue::AckFacts;
 use sluice_tcp::{Ack, Segment};
 
-use crate::slab::{Blocks, Slab};
+use crate::slab::{Options, Slab};
 
 /// A packet. Millions can be in transit: there, [`Packed`](crate::transit::Packed) takes only 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -119,19 +119,16 @@ impl Packet {
         }
     }
 
-    /// An acknowledgement; its SACK blocks go to `sacks`.
+    /// An acknowledgement; its options go to `kept`.
     #[inline]
     pub(crate) fn ack(
         flow: u32,
         bytes: u16,
         ack: &Ack,
         class: TrafficClass,
-        sacks: &mut Slab<Blocks>,
+        kept: &mut Slab<Options>,
     ) -> Self {
-        let aside = match ack.sack {
-            [first, ..] if first.is_empty() => 0,
-            blocks => sacks.keep(blocks),
-        };
+        let aside = Options::of(ack).map_or(0, |options| kept.keep(options));
         Self {
             flow,
             number: ack.next,
@@ -192,25 +189,28 @@ impl Packet {
         }
     }
 
-    /// Returns the acknowledgement that it carries and removes its SACK blocks from `sacks`.
+    /// Returns the acknowledgement that it carries and removes its options from `kept`.
     #[inline]
-    pub(crate) fn acknowledgement(&self, sacks: &mut Slab<Blocks>) -> Ack {
+    pub(crate) fn acknowledgement(&self, kept: &mut Slab<Options>) -> Ack {
+        let Options { blocks, marked } = kept.take(self.aside);
         Ack {
             next: self.number,
             // the flags of a handshake are no echo
             ece: self.flags & (ECE | SYN) == ECE,
             ace: self.ace(),
-            sack: sacks.take(self.aside),
+            marked,
+            sack: blocks,
         }
     }
 
-    /// Returns what a filter of ACKs sees of it, if it is one; `blocks` are its SACK blocks. One that
-    /// opens a connection is none. As Linux leaves packets with reserved flags, AE is not pure.
-    pub(crate) fn ack_facts(&self, blocks: Blocks) -> Option<AckFacts> {
+    /// Returns what a filter of ACKs sees of it, if it is one. One that opens a connection is none. As
+    /// Linux leaves packets with reserved flags and with options that it does not know, those with AE or
+    /// the option of accurate feedback are not pure.
+    pub(crate) fn ack_facts(&self, options: &Options) -> Option<AckFacts> {
         let is_ack = self.kind == Kind::Ack && !self.has(SYN);
         is_ack.then(|| {
             let mut sacks = [(0, 0); 4];
-            for (sack, block) in sacks.iter_mut().zip(blocks) {
+            for (sack, block) in sacks.iter_mut().zip(options.blocks) {
                 *sack = (block.start, block.end);
             }
             AckFacts {
@@ -219,7 +219,7 @@ impl Packet {
                 sacks,
                 timestamps: None,
                 ecn_flags: self.ace() & !ACE_AE,
-                is_pure: self.ace() & ACE_AE == 0,
+                is_pure: self.ace() & ACE_AE == 0 && options.marked.is_none(),
             }
         })
     }

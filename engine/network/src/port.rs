@@ -203,7 +203,7 @@ impl Port {
     fn filter_acks<T: Trace, const BY_CLASS: bool>(&mut self, now_ns: u64, around: &mut Around<T>) {
         let found = self.queue.needless_ack(|transit| {
             let packet = transit.packet();
-            packet.ack_facts(around.aside.blocks(&packet))
+            packet.ack_facts(&around.aside.options(&packet))
         });
         if let Some(place) = found {
             self.queue
@@ -470,7 +470,7 @@ impl<T: Trace, const BY_CLASS: bool> Observer<Transit> for Watch<'_, T, BY_CLASS
                 link: self.site.link,
                 id: transit.place.id(),
                 packet,
-                blocks: self.aside.blocks(&packet),
+                blocks: self.aside.options(&packet).blocks,
             };
             self.trace.note(self.now_ns, event);
         }

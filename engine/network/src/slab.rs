@@ -1,12 +1,30 @@
 //! What is kept of packets in transit outside of them, since few packets have it.
 
 use sluice_scream::Feedback;
-use sluice_tcp::Block;
+use sluice_tcp::{Ack, Block};
 
 use crate::packet::{Kind, Packet};
 
-/// The SACK blocks of one ACK; unused ones are empty.
-pub type Blocks = [Block; 3];
+/// The options of one ACK.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// SACK blocks; unused ones are empty.
+    pub blocks: [Block; 3],
+    /// Marked packets ([`Ack::marked`]).
+    pub marked: Option<u32>,
+}
+
+impl Options {
+    /// Returns those of an ACK, if it has any.
+    #[inline]
+    pub fn of(ack: &Ack) -> Option<Self> {
+        let has_none = ack.sack[0].is_empty() && ack.marked.is_none();
+        (!has_none).then_some(Self {
+            blocks: ack.sack,
+            marked: ack.marked,
+        })
+    }
+}
 
 /// Values by their place; place 0 stands for "none".
 pub struct Slab<T> {
@@ -60,11 +78,11 @@ impl<T: Copy> Slab<T> {
     }
 }
 
-/// What is kept outside of packets, at the place `Packet::aside`: the SACK blocks of ACKs, what
+/// What is kept outside of packets, at the place `Packet::aside`: the options of ACKs, what
 /// feedback says, and, where flows are counted by class, when data packets and datagrams were sent, ns.
 #[derive(Default)]
 pub struct Aside {
-    pub sacks: Slab<Blocks>,
+    pub options: Slab<Options>,
     pub feedback: Slab<Feedback>,
     pub sent_ns: Slab<u64>,
     /// SYNs of senders under way; right only where all data is acknowledged ahead of time.
@@ -72,11 +90,11 @@ pub struct Aside {
 }
 
 impl Aside {
-    /// Returns the SACK blocks of a packet.
-    pub fn blocks(&self, packet: &Packet) -> Blocks {
+    /// Returns the options of a packet.
+    pub fn options(&self, packet: &Packet) -> Options {
         match packet.kind {
-            Kind::Ack => self.sacks.get(packet.aside),
-            Kind::Data | Kind::Datagram | Kind::Feedback => Blocks::default(),
+            Kind::Ack => self.options.get(packet.aside),
+            Kind::Data | Kind::Datagram | Kind::Feedback => Options::default(),
         }
     }
 
@@ -84,7 +102,7 @@ impl Aside {
     #[inline]
     pub fn forget(&mut self, packet: &Packet) {
         match packet.kind {
-            Kind::Ack => self.sacks.forget(packet.aside),
+            Kind::Ack => self.options.forget(packet.aside),
             Kind::Feedback => self.feedback.forget(packet.aside),
             Kind::Data | Kind::Datagram => {
                 self.sent_ns.forget(packet.aside);

@@ -76,7 +76,7 @@ pub fn noting(
             link,
             id: transit.place.id(),
             packet,
-            blocks: aside.blocks(&packet),
+            blocks: aside.options(&packet).blocks,
         };
         trace.note(clock.ns(now), event);
     }

@@ -220,13 +220,13 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         let kind = &self.ends.kinds[receiver.kind as usize];
         let (network, route) = (&mut self.network, receiver.route);
         let mut answer = move |ack: Ack| {
-            let sacks = &mut network.aside.sacks;
+            let kept = &mut network.aside.options;
             let reply = Packet::ack(
                 packet.flow,
                 kind.bytes_of(&ack),
                 &ack,
                 kind.traffic_class,
-                sacks,
+                kept,
             );
             network.send(now.ticks, route, reply.with_syn(packet.is_syn()));
         };
@@ -244,7 +244,7 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
             let class = usize::from(self.ends.classes.tcp()[packet.flow as usize]);
             self.receptions.acknowledge(class, &packet, now.ns);
         }
-        let ack = packet.acknowledgement(&mut self.network.aside.sacks);
+        let ack = packet.acknowledgement(&mut self.network.aside.options);
         self.drive_inlined(now, packet.flow, Stimulus::Ack(ack));
     }
 
@@ -422,8 +422,8 @@ impl<T: Trace, const BY_CLASS: bool> World<T, BY_CLASS> {
         let kind = &self.ends.kinds[receiver.kind as usize];
         if let Some(ack) = receiver.endpoint.on_timer(&kind.config, now.ns) {
             let bytes = kind.bytes_of(&ack);
-            let sacks = &mut self.network.aside.sacks;
-            let reply = Packet::ack(flow, bytes, &ack, kind.traffic_class, sacks);
+            let kept = &mut self.network.aside.options;
+            let reply = Packet::ack(flow, bytes, &ack, kind.traffic_class, kept);
             self.network.send(now.ticks, receiver.route, reply);
         }
         if receiver.endpoint.deadline().is_some() {

@@ -1,54 +1,70 @@
 //! Accurate ECN feedback (RFC 9768): each ACK carries the number of marked packets that arrived,
-//! modulo 8, in the three bits that were AE, CWR and ECE in the handshake. There is no byte counter (the option of
-//! section 3.2.3): packets have one size.
+//! modulo 8, in the three bits that were AE, CWR and ECE in the handshake.
+//!
+//! Two ACKs after each mark, and after marks begin or end, carry the option of section 3.2.3, too. It counts
+//! bytes, so that the number is known where the three bits may have come round. Packets have one size: the
+//! counter of marked bytes is kept in packets. Those of bytes with ECT(0) and ECT(1) tell a sender nothing
+//! more and are left out, as are options that repeat what was told (three in a round trip).
 
-/// The counter at both ends before the first mark (section 3.2.2: r.cep and s.cep).
+/// The three bits before the first mark (section 3.2.2: r.cep and s.cep).
 pub(crate) const FIRST_COUNT: u8 = 5;
 
-/// The counter counts modulo this (section 3.2.2: DIVACE).
-const MODULUS: u8 = 8;
+/// The three bits count modulo this (section 3.2.2: DIVACE).
+const MODULUS: u32 = 8;
 
-/// The number of marked packets, modulo 8, as the receiver counts it, or as the sender has read it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Counter(u8);
+/// ACKs with the option from a change on: the second one shows beyond doubt to which packets the first one
+/// belongs (section 3.2.3.3; Linux: `accecn_opt_demand`).
+pub(crate) const OPTIONS: u8 = 2;
 
-impl Default for Counter {
-    fn default() -> Self {
-        Self(FIRST_COUNT)
-    }
-}
+/// The number of marked packets, as the receiver counts it, or as the sender has read it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counter(u32);
 
 impl Counter {
     /// Counts a marked packet.
     pub fn count(&mut self) {
-        self.0 = (self.0 + 1) % MODULUS;
+        self.0 = self.0.wrapping_add(1);
     }
 
-    /// Returns what an ACK carries.
-    pub fn get(self) -> u8 {
+    /// Returns what the option carries.
+    pub fn get(self) -> u32 {
         self.0
     }
 
-    /// Takes what an ACK carries that newly acknowledges `acked` packets; returns how many packets
-    /// were marked since the last one that was read, `None` if this one is not. If more were
-    /// acknowledged than the counter can tell, it may have come round: then the largest number that
-    /// fits is assumed (section 3.2.2.5.2, appendix A.2.1).
+    /// Returns the three bits.
+    pub fn ace(self) -> u8 {
+        (self.0.wrapping_add(FIRST_COUNT.into()) % MODULUS) as u8
+    }
+
+    /// Takes what an ACK carries that newly acknowledges `acked` packets, the three bits and the option
+    /// `marked`; returns how many packets were marked since the last one that was read, `None` if this one
+    /// is not. If more were acknowledged than the bits can tell, and there is no option, they may have come
+    /// round: then the largest number that fits is assumed (section 3.2.2.5.2, appendix A.2.1). The next
+    /// option corrects this.
     ///
     /// An ACK that was overtaken by others has a counter that is behind, which looks like up to seven
     /// marks: it is not read. `is_latest` is true if its number shows that it was not overtaken. If
     /// not, it is not read if it tells of more marks than packets. So nothing is told by one that acknowledges
     /// nothing new (Linux: `FLAG_FORWARD_PROGRESS`).
-    pub fn read(&mut self, ace: u8, acked: u32, is_latest: bool) -> Option<u32> {
-        let modulus = u32::from(MODULUS);
-        let least = (u32::from(ace) + modulus - u32::from(self.0)) % modulus;
-        if least > acked && !is_latest {
+    pub fn read(
+        &mut self,
+        ace: u8,
+        marked: Option<u32>,
+        acked: u32,
+        is_latest: bool,
+    ) -> Option<u32> {
+        let least = (u32::from(ace) + MODULUS - u32::from(self.ace())) % MODULUS;
+        let is_behind = marked.is_some_and(|marked| marked < self.0);
+        if (least > acked || is_behind) && !is_latest {
             return None;
         }
-        self.0 = ace;
-        if acked < modulus {
-            return Some(least);
-        }
-        Some(acked - (acked - least) % modulus)
+        let marks = match marked {
+            Some(marked) => marked.saturating_sub(self.0),
+            None if acked < MODULUS => least,
+            None => acked - (acked - least) % MODULUS,
+        };
+        self.0 = marked.unwrap_or(self.0.wrapping_add(marks));
+        Some(marks)
     }
 }
 
@@ -120,8 +136,11 @@ mod tests {
     struct Marks {
         received: u32,
         read: u32,
-        /// Of what was read, what an ACK of eight packets or more may have added.
+        /// Of what was read, what an ACK of eight packets or more without the option may have added.
         assumed: u32,
+        /// ACKs with the option, and how many blocks these have at most.
+        options: u32,
+        blocks: usize,
     }
 
     /// A transfer over 10 ms each way. Of each packet the next draw says whether it is lost, marked
@@ -172,8 +191,13 @@ mod tests {
                         before.read_count(config, &ack);
                         let read = before.congestion.new_marks();
                         marks.read += read;
-                        if before.newly_acknowledged(config, &ack) >= 8 {
+                        if ack.marked.is_none() && before.newly_acknowledged(config, &ack) >= 8 {
                             marks.assumed += read - read % 8;
+                        }
+                        if ack.marked.is_some() {
+                            let blocks = ack.sack.iter().filter(|block| !block.is_empty());
+                            marks.options += 1;
+                            marks.blocks = marks.blocks.max(blocks.count());
                         }
                         sender.on_ack(config, now, &ack, send);
                     }
@@ -198,7 +222,11 @@ mod tests {
             let base = Config { ecn: true, accurate_ecn: true, ..Config::rfc(variant) };
             let config = base.with(control);
             config.check().unwrap();
-            let Marks { received, read, assumed } = transfer(&config, packets, late_ns, &draws);
+            let marks = transfer(&config, packets, late_ns, &draws);
+            let Marks { received, read, assumed, options, blocks } = marks;
+            // a mark asks for two, unless a later one does; at the end may be no ACK for the second
+            prop_assert!(options > 0 || received == 0);
+            prop_assert!(blocks <= 2);
             prop_assert!(read <= received + assumed, "{read} {received} {assumed}");
             // marks after the last ACK that was read are not told
             prop_assert!(read + 8 > received, "{read} {received}");
@@ -211,13 +239,13 @@ mod tests {
         let counts = [6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0];
         for count in counts {
             receiver.count();
-            assert_eq!(receiver.get(), count);
-            assert_eq!(sender.read(count, 1, true), Some(1));
+            assert_eq!(receiver.ace(), count);
+            assert_eq!(sender.read(count, None, 1, true), Some(1));
         }
         // seven marks at most are told apart
         for marks in 0..8 {
             (0..marks).for_each(|_| receiver.count());
-            assert_eq!(sender.read(receiver.get(), 7, true), Some(marks));
+            assert_eq!(sender.read(receiver.ace(), None, 7, true), Some(marks));
         }
     }
 
@@ -227,26 +255,47 @@ mod tests {
         for (acked, marks) in [(9, 2), (10, 10)] {
             for before in 0..8 {
                 let mut counter = Counter(before);
-                assert_eq!(counter.read((before + 2) % 8, acked, true), Some(marks));
+                let ace = Counter(before + 2).ace();
+                assert_eq!(counter.read(ace, None, acked, true), Some(marks));
                 // "It repeats the same value of ACE in every subsequent ACK"
-                assert_eq!(counter.read((before + 2) % 8, 1, true), Some(0));
+                assert_eq!(counter.read(ace, None, 1, true), Some(0));
             }
         }
         // section 3.2.2: the counter starts at 5, and "AE, CWR, ECE" are then 1, 0, 1
-        assert_eq!(Counter::default().get(), 0b101);
+        assert_eq!(Counter::default().ace(), 0b101);
+    }
+
+    /// Appendix A.2.2 estimates from the option's bytes which of the numbers that fit it is; with packets
+    /// of one size it is exact.
+    #[test]
+    fn the_option_tells_what_the_bits_cannot() {
+        for (acked, marked) in [(9, 1), (9, 9), (20, 2), (20, 10), (20, 18)] {
+            let mut counter = Counter(3);
+            let told = Counter(3 + marked);
+            let read = counter.read(told.ace(), Some(told.get()), acked, true);
+            assert_eq!((read, counter), (Some(marked), told));
+        }
+        // 8 were assumed; the option takes them back
+        let mut counter = Counter(3);
+        assert_eq!(counter.read(Counter(3).ace(), None, 8, true), Some(8));
+        assert_eq!(counter.read(Counter(4).ace(), Some(4), 1, true), Some(0));
+        assert_eq!(counter, Counter(4));
+        // an ACK that was overtaken is behind, and not read
+        assert_eq!(counter.read(Counter(2).ace(), Some(2), 7, false), None);
+        assert_eq!(counter, Counter(4));
     }
 
     #[test]
     fn an_ack_of_many_packets_may_hide_a_whole_turn() {
         // 9 packets acknowledged and a difference of 1: one packet or all nine were marked
         for (now, acked, marks) in [(6, 9, 9), (6, 8, 1), (5, 8, 8), (7, 20, 18)] {
-            assert_eq!(Counter(5).read(now, acked, true), Some(marks));
+            assert_eq!(Counter(0).read(now, None, acked, true), Some(marks));
         }
         for acked in 8..100 {
             for now in 0..8 {
-                let marks = Counter(3).read(now, acked, true).unwrap();
+                let marks = Counter(3).read(now, None, acked, true).unwrap();
                 assert!(marks <= acked && acked - marks < 8);
-                assert_eq!((3 + marks) % 8, u32::from(now));
+                assert_eq!(Counter(3 + marks).ace(), now);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The receiver: acknowledges what arrives.
 
-use crate::accurate_ecn::Counter;
+use crate::accurate_ecn::{Counter, OPTIONS};
 use crate::ack_delay::AckDelay;
 use crate::config::Config;
 use crate::deadline::Deadline;
@@ -20,8 +20,9 @@ pub struct Receiver {
     echo: bool,
     /// A marked packet has arrived since the last ACK: no CWR can be an answer to it.
     congested: bool,
-    /// Marked packets that arrived (for accurate feedback).
+    /// Marked packets that arrived (for accurate feedback), and how many ACKs are to carry this number.
     marks: Counter,
+    options: u8,
     /// How marks are fed back, once a handshake has settled it.
     feedback: Option<Feedback>,
     /// Packets that the delayed ACK is for.
@@ -79,6 +80,9 @@ impl Receiver {
                 if marked {
                     self.marks.count();
                 }
+                if marked || self.echo {
+                    self.options = OPTIONS;
+                }
                 self.echo = marked;
             }
             Echo::PerPacket => {
@@ -97,7 +101,8 @@ impl Receiver {
         let at_once = segment.cwr && config.quirks.adapts_ack_delay
             || segment.push && config.quirks.pushes_writes;
         let no_gap = !self.has_gap;
-        if self.has_gap && self.moves_block_of_held(segment.seq) {
+        let compresses = config.quirks.compresses_sacks;
+        if compresses && self.has_gap && self.moves_block_of_held(segment.seq) {
             self.held_until = Deadline::NONE;
             answer(self.acknowledge(config));
         }
@@ -124,7 +129,8 @@ impl Receiver {
             }
             return;
         }
-        if self.has_gap && !changed && !segment.cwr && self.is_compressed(config, now_ns) {
+        let may_wait = compresses && self.has_gap && !changed && !segment.cwr;
+        if may_wait && self.is_compressed(config, now_ns) {
             return;
         }
         self.held_until = Deadline::NONE;
@@ -136,10 +142,7 @@ impl Receiver {
     /// quick mode, in which none waits.
     #[inline(never)]
     fn is_compressed(&mut self, config: &Config, now_ns: u64) -> bool {
-        if !config.quirks.compresses_sacks
-            || config.delayed_ack_ns.is_none()
-            || !config.variant.uses_sack()
-        {
+        if config.delayed_ack_ns.is_none() || !config.variant.uses_sack() {
             return false;
         }
         let delay = self.delay.get_or_insert_default();
@@ -238,16 +241,22 @@ impl Receiver {
         if self.has_gap && config.variant.uses_sack() {
             sack = self.ahead.latest();
         }
-        let (ece, ace) = match config.accurate_ecn && self.feedback(config) == Feedback::Accurate {
-            true => (false, self.marks.get()),
-            false => (self.echo, 0),
-        };
-        Ack {
+        let mut ack = Ack {
             next: self.next,
-            ece,
-            ace,
+            ece: self.echo,
+            ace: 0,
+            marked: None,
             sack,
+        };
+        if config.accurate_ecn && self.feedback(config) == Feedback::Accurate {
+            (ack.ece, ack.ace) = (false, self.marks.ace());
+            if self.options > 0 {
+                self.options -= 1;
+                ack.marked = Some(self.marks.get());
+                ack.sack[2] = Block::default();
+            }
         }
+        ack
     }
 
     /// Records a packet. A packet that arrived before only changes which run is reported first.

@@ -65,6 +65,10 @@ pub struct Ack {
     /// 9768, section 3.2.2). In the ACK of a SYN the flags AE, CWR and ECE, which say what the other
     /// end agrees to.
     pub ace: u8,
-    /// Selective acknowledgements, the most recent first (RFC 2018, section 4).
+    /// The option of accurate feedback, if the ACK has it: the number of marked packets that arrived,
+    /// in place of their bytes (RFC 9768, section 3.2.3).
+    pub marked: Option<u32>,
+    /// Selective acknowledgements, the most recent first (RFC 2018, section 4); with the option at most
+    /// two, as the header has room for no more.
     pub sack: [Block; 3],
 }

@@ -11,6 +11,7 @@ const AGREES: Ack = Ack {
     next: 1,
     ece: false,
     ace: 0b001,
+    marked: None,
     sack: [Block { start: 0, end: 0 }; 3],
 };
 

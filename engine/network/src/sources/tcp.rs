@@ -71,12 +71,22 @@ impl TcpKind {
     /// Returns the size of an ACK on the wire.
     #[inline]
     pub(crate) fn bytes_of(&self, ack: &Ack) -> u16 {
-        if ack.sack[0].is_empty() {
+        if ack.sack[0].is_empty() && ack.marked.is_none() {
             return self.ack_bytes;
         }
         let blocks = ack.sack.iter().filter(|block| !block.is_empty()).count();
-        let option = self.config.sack_option_bytes + 8 * blocks as u16;
-        self.ack_bytes.saturating_add(option)
+        let sacks = match blocks {
+            0 => 0,
+            _ => self.config.sack_option_bytes + 8 * blocks as u16,
+        };
+        // three counters of three bytes, or two beside two blocks and time stamps, and padding
+        // (Linux: `tcp_options_fit_accecn`)
+        let counters = match (ack.marked, blocks) {
+            (None, _) => 0,
+            (Some(_), 0 | 1) => 12,
+            (Some(_), _) => 8,
+        };
+        self.ack_bytes.saturating_add(sacks + counters)
     }
 
     /// Returns the sizes of the shortest and of the longest ACK.
@@ -109,7 +119,7 @@ mod tests {
     use super::*;
 
     /// Returns the bytes of ACKs with 0 to 3 SACK blocks.
-    fn sizes(config: Config) -> [u16; 4] {
+    fn sizes(config: Config, marked: Option<u32>) -> [u16; 4] {
         let kind = TcpKind {
             config,
             packet_bytes: 500,
@@ -117,7 +127,10 @@ mod tests {
             traffic_class: TrafficClass::default(),
         };
         [0, 1, 2, 3].map(|blocks| {
-            let mut ack = Ack::default();
+            let mut ack = Ack {
+                marked,
+                ..Ack::default()
+            };
             for (place, block) in ack.sack.iter_mut().take(blocks).enumerate() {
                 let start = 10 * place as u32 + 2;
                 *block = Block {
@@ -132,8 +145,14 @@ mod tests {
     #[test]
     fn blocks_make_an_ack_longer() {
         // RFC 2018: 2 bytes, and 8 bytes per block, padded to a multiple of 4
-        assert_eq!(sizes(Config::rfc(Variant::Sack)), [40, 52, 60, 68]);
+        assert_eq!(sizes(Config::rfc(Variant::Sack), None), [40, 52, 60, 68]);
         // as in a trace of ns-2.35's Sack1
-        assert_eq!(sizes(Config::ns2(Variant::Sack, 20)), [40, 48, 56, 64]);
+        assert_eq!(
+            sizes(Config::ns2(Variant::Sack, 20), None),
+            [40, 48, 56, 64]
+        );
+        // with counters an ACK has at most two: it is never longer than the longest without
+        let counted = sizes(Config::rfc(Variant::Sack), Some(7));
+        assert_eq!(counted[..3], [52, 64, 68]);
     }
 }

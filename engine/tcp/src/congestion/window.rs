@@ -6,6 +6,7 @@ use super::{AnyControl, Delivery, Event, LostPacket, Marks, Sample, Sent};
 use crate::accurate_ecn::{Counter, Endless};
 use crate::config::{Config, Variant};
 use crate::pacing::Pacer;
+use crate::segment::Ack;
 
 /// The congestion window and its threshold.
 #[derive(Clone, Debug)]
@@ -132,9 +133,9 @@ impl Congestion {
 
     /// Takes the counter of an ACK that newly acknowledges `acked` packets; `is_latest` if none that
     /// was sent later came before. Returns how many marks it adds; `None` if it is not read.
-    pub fn read_counter(&mut self, ace: u8, acked: u32, is_latest: bool) -> Option<u32> {
+    pub fn read_counter(&mut self, ack: &Ack, acked: u32, is_latest: bool) -> Option<u32> {
         let more = self.window.more.as_mut()?;
-        more.counter.read(ace, acked, is_latest)
+        more.counter.read(ack.ace, ack.marked, acked, is_latest)
     }
 
     /// True if an ACK may be of a packet that was sent again; see [`Endless`].
