@@ -4,6 +4,8 @@
 //! from the start, the capture begins after the SYN. A packet that is too short for its headers
 //! gets the length of its headers.
 
+use std::iter::repeat_n;
+
 use etherparse::{
     IpDscp, IpEcn, IpHeaders, Ipv4Extensions, Ipv4Header, PacketBuilder, TcpHeader,
     TcpOptionElement,
@@ -102,14 +104,25 @@ fn tcp(kind: &TcpKind, event: &Event) -> TcpHeader {
         },
         ..TcpHeader::default()
     };
-    let options = if syn {
+    let mut options = if syn {
         setup_options(kind, shift)
     } else {
         sack_option(&numbers, &event.blocks)
     };
-    header
-        .set_options(&options)
-        .expect("they take 36 bytes at most");
+    let mut set = |options: &[TcpOptionElement]| {
+        header
+            .set_options(options)
+            .expect("they take 40 bytes at most");
+        header.header_len()
+    };
+    let bytes = IP_BYTES + set(&options);
+    if packet.kind == Kind::Ack && !syn {
+        // an ACK has no data: in the place of time stamps and counters of marks are NOPs
+        let room = IP_BYTES + TcpHeader::MAX_LEN - bytes;
+        let others = usize::from(packet.bytes).saturating_sub(bytes).min(room);
+        options.extend(repeat_n(TcpOptionElement::Noop, others - others % 4));
+        set(&options);
+    }
     header
 }
 

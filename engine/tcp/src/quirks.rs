@@ -96,12 +96,15 @@ pub struct Quirks {
     pub pushes_writes: bool,
     /// After three ACKs for packets out of order, all that tell of nothing else wait for others: a
     /// receiver sends one 1 ms, or a twentieth of a round trip, after the first that waits
-    /// (`__tcp_ack_snd_check`, `tcp_comp_sack_delay_ns`).
+    /// (`__tcp_ack_snd_check`, `tcp_comp_sack_delay_ns`). Only with `adapts_ack_delay`.
     pub compresses_sacks: bool,
     /// Linux: with accurate feedback the first packet without a mark is acknowledged at once, too
     /// (`ecn_edge` of `tcp_ecn_received_counters`). By RFC 9768, section 3.2.2.5.1, only the first one
     /// with a mark is.
     pub tells_end_of_marks: bool,
+    /// Linux: with accurate feedback ACKs carry the option with the counter of marked bytes
+    /// (`accurate_ecn`; `tcp_options_fit_accecn`). By RFC 9768, section 3.2.3, it is optional.
+    pub counts_marked_bytes: bool,
     /// Linux: an ECN echo reduces the window to the threshold gradually, as a loss does
     /// (`tcp_enter_cwr`), until a packet sent after the echo is acknowledged. By RFC 3168, section
     /// 6.1.2, the window is halved at once, and a window below one packet waits for the timer.
@@ -159,6 +162,7 @@ impl Quirks {
         pushes_writes: true,
         compresses_sacks: true,
         tells_end_of_marks: true,
+        counts_marked_bytes: true,
         marks_reduce_by_and_by: true,
         resent_syn_asks_no_more: true,
         needed_ecn_in_syn: true,
@@ -194,6 +198,7 @@ impl Quirks {
         pushes_writes: false,
         compresses_sacks: false,
         tells_end_of_marks: false,
+        counts_marked_bytes: false,
         marks_reduce_by_and_by: false,
         resent_syn_asks_no_more: false,
         needed_ecn_in_syn: false,

@@ -80,7 +80,7 @@ impl Receiver {
                 if marked {
                     self.marks.count();
                 }
-                if marked || self.echo {
+                if config.quirks.counts_marked_bytes && (marked || self.echo) {
                     self.options = OPTIONS;
                 }
                 self.echo = marked;
@@ -145,7 +145,9 @@ impl Receiver {
         if config.delayed_ack_ns.is_none() || !config.variant.uses_sack() {
             return false;
         }
-        let delay = self.delay.get_or_insert_default();
+        let Some(delay) = &mut self.delay else {
+            return false;
+        };
         if delay.acks_at_once() || !delay.sacks.waits(self.next) {
             return false;
         }

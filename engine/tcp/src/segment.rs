@@ -69,6 +69,6 @@ pub struct Ack {
     /// in place of their bytes (RFC 9768, section 3.2.3).
     pub marked: Option<u32>,
     /// Selective acknowledgements, the most recent first (RFC 2018, section 4); with the option at most
-    /// two, as the header has room for no more.
+    /// two, as beside time stamps the header has room for no more.
     pub sack: [Block; 3],
 }

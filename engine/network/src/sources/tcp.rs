@@ -12,7 +12,7 @@ pub struct TcpKind {
     pub config: Config,
     /// Size of a data packet on the wire.
     pub packet_bytes: u16,
-    /// Size on the wire of an ACK without SACK blocks, or of a SYN.
+    /// Size on the wire of an ACK without SACK blocks and counters, or of a SYN.
     pub ack_bytes: u16,
     /// Traffic class of the packets, in both directions.
     pub traffic_class: TrafficClass,
