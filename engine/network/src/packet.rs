@@ -192,7 +192,10 @@ impl Packet {
     /// Returns the acknowledgement that it carries and removes its options from `kept`.
     #[inline]
     pub(crate) fn acknowledgement(&self, kept: &mut Slab<Options>) -> Ack {
-        let Options { blocks, marked } = kept.take(self.aside);
+        let Options { blocks, marked } = match self.aside {
+            0 => Options::default(),
+            place => kept.take(place),
+        };
         Ack {
             next: self.number,
             // the flags of a handshake are no echo

@@ -97,15 +97,14 @@ impl Receiver {
             let delay = self.delay.get_or_insert_default();
             delay.on_segment(config, now_ns, segment, self.next);
             delay.on_codepoint(segment, is_news);
+            if self.has_gap && self.moves_block_of_held(segment.seq) {
+                self.held_until = Deadline::NONE;
+                answer(self.acknowledge(config));
+            }
         }
         let at_once = segment.cwr && config.quirks.adapts_ack_delay
             || segment.push && config.quirks.pushes_writes;
         let no_gap = !self.has_gap;
-        let compresses = config.quirks.compresses_sacks;
-        if compresses && self.has_gap && self.moves_block_of_held(segment.seq) {
-            self.held_until = Deadline::NONE;
-            answer(self.acknowledge(config));
-        }
         self.insert(segment.seq);
         if let Some(delay) = &mut self.delay {
             delay.on_read(now_ns, self.next, self.has_gap);
@@ -129,8 +128,7 @@ impl Receiver {
             }
             return;
         }
-        let may_wait = compresses && self.has_gap && !changed && !segment.cwr;
-        if may_wait && self.is_compressed(config, now_ns) {
+        if self.delay.is_some() && !changed && !segment.cwr && self.is_compressed(config, now_ns) {
             return;
         }
         self.held_until = Deadline::NONE;
@@ -142,7 +140,8 @@ impl Receiver {
     /// quick mode, in which none waits.
     #[inline(never)]
     fn is_compressed(&mut self, config: &Config, now_ns: u64) -> bool {
-        if config.delayed_ack_ns.is_none() || !config.variant.uses_sack() {
+        let compresses = config.quirks.compresses_sacks && config.delayed_ack_ns.is_some();
+        if !compresses || !self.has_gap || !config.variant.uses_sack() {
             return false;
         }
         let Some(delay) = &mut self.delay else {
