@@ -315,6 +315,18 @@ def check_tcp(tcp, fields, frame):
     assert window > 0
 
 
+def test_acks_have_no_data_in_a_capture_with_counters_of_marks(tmp_path):
+    tcp = Tcp(like="linux", congestion_control="prague", ecn=True, packet_bytes=1000, ack_bytes=52)
+    flows = [TcpFlows(count=2, ect1=True, tcp=tcp)]
+    topology = Dumbbell(rate_bps=2e6, client_delays_s=[0.01], two_way=True)
+    asked = scenario(sg.Discipline(aqm="codel", ecn=True), flows=flows, topology=topology)
+    simulate(asked, packets=tmp_path / "run.pcapng")
+    acks = [frame for interface, _, frame in packets(tmp_path / "run.pcapng") if interface == 1]
+    # 12 bytes in place of time stamps, 12 or 8 of counters, 12 and more of SACK
+    assert {52, 64} <= {len(frame) for frame in acks} <= {40, 52, 60, 64, 72, 76, 80}
+    assert all(len(frame) == 20 + 4 * (frame[32] >> 4) for frame in acks)
+
+
 def test_tshark_finds_nothing_wrong(captured):
     if (tshark := shutil.which("tshark")) is None:
         pytest.skip("tshark is missing")
