@@ -10,8 +10,9 @@ DROP_TAIL: Discipline = {"aqm": "drop_tail"}
 
 
 def codel(*, ecn: bool, **params: float) -> Discipline:
-    """One queue: `codel`, or `fq_codel flows 1`."""
-    return {"aqm": "codel", "ecn": ecn, "params": params}
+    """One queue: Linux's `codel`, or `fq_codel flows 1`."""
+    linux = {"like": "linux", "sqrt": "newton"}
+    return {"aqm": "codel", "ecn": ecn, "params": {**linux, **params}}
 
 
 def fq_codel() -> Discipline:
