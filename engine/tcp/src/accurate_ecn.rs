@@ -55,7 +55,10 @@ impl Counter {
         is_latest: bool,
     ) -> Option<u32> {
         if let Some(marked) = marked {
-            let marks = marked.checked_sub(self.0)?;
+            if marked < self.0 && !is_latest {
+                return None;
+            }
+            let marks = marked.saturating_sub(self.0);
             self.0 = marked;
             return Some(marks);
         }
@@ -310,6 +313,12 @@ mod tests {
             None
         );
         assert_eq!(counter, Counter(6));
+        // the latest one is right, if it is behind what was read of one that was overtaken
+        assert_eq!(
+            counter.read(Counter(5).ace(), (Some(5), true), 7, true),
+            Some(0)
+        );
+        assert_eq!(counter, Counter(5));
     }
 
     #[test]
