@@ -239,9 +239,9 @@ class Tcp(Table):
             In the gate and the laboratory it is off. [default True]
         packet_bytes: Size of a data packet on the wire. [bytes; 1 to 65,535; default 500]
         ack_bytes: Size of an ACK or a SYN on the wire. Selective acknowledgements make an ACK
-            longer: by 8 bytes for each block, and by 4 more if it is like the RFCs'. So does the
-            counter of marks of accurate feedback, by 8 or 12 bytes. [bytes; 1 to 65,535; default
-            40]
+            longer: by 8 bytes for each block, and by 4 more if it is like the RFCs'. So does, like
+            Linux's, the counter of marks of accurate feedback, by 8 or 12 bytes. [bytes; 1 to
+            65,535; default 40]
         initial_window: Initial congestion window; None: that of `like`. [packets; 1 to 1,000,000]
         min_rto_s: Least time-out; None: that of `like`. [s; 1e-09 to 1e+08]
         initial_rto_s: Time-out before the first round-trip time is known; None: that of `like`. [s;

@@ -94,7 +94,7 @@ pub struct Quirks {
     /// it at once, as the application has read all that came (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
     /// A sender sets it only with recovery by times.
     pub pushes_writes: bool,
-    /// After three ACKs for packets out of order, all that tell of nothing else wait for others: a
+    /// Linux: after three ACKs for packets out of order, all that tell of nothing else wait for others: a
     /// receiver sends one 1 ms, or a twentieth of a round trip, after the first that waits
     /// (`__tcp_ack_snd_check`, `tcp_comp_sack_delay_ns`). Only with `adapts_ack_delay`.
     pub compresses_sacks: bool,

@@ -5,8 +5,9 @@
 //! a timer, which the first of them starts, or until an ACK leaves for another reason. One of these is
 //! a packet that moves a block of SACK to the third place (`tcp_sack_new_ofo_skb`).
 //!
-//! Two things are left out. The kernel may fire the timer up to 0.1 ms late, to save interrupts
-//! (`tcp_comp_sack_slack_ns`). From 6.19 on the share of a round trip is a third
+//! Three things are left out. The kernel may fire the timer up to 0.1 ms late, to save interrupts
+//! (`tcp_comp_sack_slack_ns`). It takes the shorter of two round trips that it measures, here it is that of the
+//! handshake. From 6.19 on the share of a round trip is a third
 //! (`tcp_comp_sack_rtt_percent`), which makes a difference if it is below 20 ms.
 
 use crate::config::MS;

@@ -1,7 +1,6 @@
 //! Deviations of Linux compared with the RFCs, in traces worked out by hand.
 
-use crate::bench::Bench;
-use sluice_ecn::Ecn;
+use crate::bench::{Bench, packet};
 use sluice_tcp::{Config, Quirks, Receiver, Segment, Sender, Variant};
 
 const MS: u64 = 1_000_000;
@@ -130,15 +129,7 @@ fn at_the_start_and_after_a_pause_acks_are_not_held_back() {
     let config = Config::linux(Variant::Rack);
     let mut receiver = Receiver::new();
     let mut acks = |now_ns, seq| {
-        let segment = Segment {
-            seq,
-            syn: seq == 0,
-            retransmitted: false,
-            ecn: Ecn::NotEct,
-            cwr: false,
-            push: false,
-            ace: 0,
-        };
+        let segment = packet(seq, seq == 0);
         let mut count = 0;
         receiver.on_segment(&config, now_ns, &segment, &mut |_| count += 1);
         count
@@ -199,13 +190,8 @@ fn a_pushed_packet_is_acknowledged_at_once() {
         let mut acked = vec![];
         for seq in 0..6 {
             let segment = Segment {
-                seq,
-                syn: false,
-                retransmitted: false,
-                ecn: Ecn::NotEct,
-                cwr: false,
                 push: seq == pushed,
-                ace: 0,
+                ..packet(seq, false)
             };
             let mut answer = |ack: sluice_tcp::Ack| acked.push(ack.next);
             receiver.on_segment(&config, u64::from(seq) * MS, &segment, &mut answer);
@@ -333,15 +319,7 @@ fn waits(receiver: &mut Receiver, seqs: std::ops::Range<u32>) -> Vec<u64> {
     seqs.map(|seq| {
         let now_ns = 100 * MS + u64::from(seq.saturating_sub(1)) * 250 * MS;
         let mut at_once = 0;
-        let segment = Segment {
-            seq,
-            syn: seq == 0,
-            retransmitted: false,
-            ecn: Ecn::NotEct,
-            cwr: false,
-            push: false,
-            ace: 0,
-        };
+        let segment = packet(seq, seq == 0);
         let start_ns = if seq == 0 { 0 } else { now_ns };
         receiver.on_segment(&config, start_ns, &segment, &mut |_| at_once += 1);
         if at_once > 0 {

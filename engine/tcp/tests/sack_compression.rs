@@ -1,7 +1,7 @@
 //! Which ACKs of a receiver with Linux's quirks wait behind a gap.
 
-use sluice_ecn::Ecn;
-use sluice_tcp::{Ack, Config, Receiver, Segment, Variant};
+use crate::bench::packet;
+use sluice_tcp::{Ack, Config, Receiver, Variant};
 
 const MS: u64 = 1_000_000;
 
@@ -46,15 +46,7 @@ impl Bench {
 
     fn take(&mut self, now_ns: u64, seq: u32) {
         self.pass(now_ns);
-        let segment = Segment {
-            seq,
-            syn: seq == 0,
-            retransmitted: false,
-            ecn: Ecn::NotEct,
-            cwr: false,
-            push: false,
-            ace: 0,
-        };
+        let segment = packet(seq, seq == 0);
         let acks = &mut self.acks;
         let mut answer = |ack: Ack| acks.push(seen(now_ns, &ack));
         self.receiver

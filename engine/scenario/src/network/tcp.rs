@@ -148,8 +148,8 @@ table! {
         /// Size of a data packet on the wire.
         packet_bytes: u16 = 500, PACKET;
         /// Size of an ACK or a SYN on the wire. Selective acknowledgements make an ACK longer: by 8
-        /// bytes for each block, and by 4 more if it is like the RFCs'. So does the counter of marks of
-        /// accurate feedback, by 8 or 12 bytes.
+        /// bytes for each block, and by 4 more if it is like the RFCs'. So does, like Linux's,
+        /// the counter of marks of accurate feedback, by 8 or 12 bytes.
         ack_bytes: u16 = 40, PACKET;
         /// Initial congestion window; not given: that of `like`.
         initial_window: Option<f64>, at_least(1.0).at_most(1e6).unit("packets");

@@ -1,5 +1,6 @@
 //! A sender whose ACKs come from the test. Times are in ns, windows in packets.
 
+use sluice_ecn::Ecn;
 use sluice_tcp::{Ack, Block, Config, GREEDY, Segment, Sender, Variant};
 
 /// A sender, and the packets that it sent since the test last asked for them.
@@ -7,6 +8,19 @@ pub struct Bench {
     pub config: Config,
     pub sender: Sender,
     pub sent: Vec<Segment>,
+}
+
+/// A packet of a connection without ECN, as it arrives for the first time.
+pub fn packet(seq: u32, syn: bool) -> Segment {
+    Segment {
+        seq,
+        syn,
+        retransmitted: false,
+        ecn: Ecn::NotEct,
+        cwr: false,
+        push: false,
+        ace: 0,
+    }
 }
 
 impl Bench {
