@@ -18,7 +18,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dualpi2 import BY_CLASS, WHOLE, WORLDS, in_lab, in_network, labels, row, write
+from dualpi2 import (
+    ACK_BYTES,
+    BY_CLASS,
+    PACKET_BYTES,
+    WHOLE,
+    WORLDS,
+    in_lab,
+    in_network,
+    labels,
+    row,
+    write,
+)
 from gate_truth import TCP
 
 from sluicegate.errors import SluiceError
@@ -79,7 +90,7 @@ class Cell:
     def scenario(self, seed: int) -> NetworkScenario:
         """The scenario, with one replication."""
         names = {0: "rest", 10: "AF11", 12: "AF12", 14: "AF13", 34: "AF41"}
-        sizes = {"packet_bytes": 1500, "ack_bytes": 52}
+        sizes = {"packet_bytes": PACKET_BYTES, "ack_bytes": ACK_BYTES}
         flows: list[dict[str, Any]] = [
             {
                 "kind": "tcp",
@@ -96,7 +107,7 @@ class Cell:
             voice = {**datagrams, "label": "voice", "dscp": 46}
             flows.append({**voice, "rate_bps": 1e6, "packet_bytes": 200})
         if self.flood:
-            flows.append({**datagrams, "label": "flood", "rate_bps": 10e6, "packet_bytes": 1500})
+            flows.append({**datagrams, "label": "flood", "rate_bps": 10e6, "packet_bytes": PACKET_BYTES})
         return NetworkScenario.parse(
             {
                 "topology": {

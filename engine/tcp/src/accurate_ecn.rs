@@ -1,22 +1,15 @@
 //! Accurate ECN feedback (RFC 9768): each ACK carries the number of marked packets that arrived,
 //! modulo 8, in the three bits that were AE, CWR and ECE in the handshake.
 //!
-//! With [`Quirks::counts_marked_bytes`](crate::Quirks) two ACKs after each mark, and after marks end, carry the
-//! option of section 3.2.3, too. It counts bytes, so that the number is known where the three bits may have
-//! come round. Packets have one size: the counter of marked bytes is kept in packets. Left out are
-//! the counters of bytes with ECT(0) and ECT(1), by which Linux knows that an ACK without the option tells of
-//! no turn (`est_ecnfield`), and options that repeat what was told, three in a round trip: if all ACKs with the
-//! option are lost, turns stay untold until the next mark.
+//! With [`Quirks::counts_marked_bytes`](crate::Quirks) each ACK carries the option of section 3.2.3, too. It counts
+//! bytes, so that the number is known where the three bits may have come round. Packets have one size: the
+//! counter of marked bytes is kept in packets. Left out are the counters of bytes with ECT(0) and ECT(1).
 
 /// The three bits before the first mark (section 3.2.2: r.cep and s.cep).
 pub(crate) const FIRST_COUNT: u8 = 5;
 
 /// The three bits count modulo this (section 3.2.2: DIVACE).
 const MODULUS: u32 = 8;
-
-/// ACKs with the option from a change on: the second one shows beyond doubt to which packets the first one
-/// belongs (section 3.2.3.3; Linux: `accecn_opt_demand`).
-pub(crate) const OPTIONS: u8 = 2;
 
 /// The number of marked packets, as the receiver counts it, or as the sender has read it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,28 +31,24 @@ impl Counter {
         (self.0.wrapping_add(FIRST_COUNT.into()) % MODULUS) as u8
     }
 
-    /// Takes what an ACK carries that newly acknowledges `acked` packets, the three bits and the option
-    /// `marked`; returns how many packets were marked since the last one that was read, `None` if this one
-    /// is not. If more were acknowledged than the bits can tell, they may have come round. A receiver that
-    /// sends options (`has_options`) would have said so: an ACK without one tells the least number. Of others
-    /// the largest number that fits is assumed (section 3.2.2.5.2, appendix A.2.1).
+    /// Takes what an ACK carries that newly acknowledges `acked` packets, the three bits and, if it has the
+    /// option, `marked`; returns how many packets were marked since the last one that was read, `None` if
+    /// this one is not. If it has no option and more were acknowledged than the bits can tell, they may have
+    /// come round: the largest number that fits is assumed (section 3.2.2.5.2, appendix A.2.1).
     ///
     /// An ACK that was overtaken by others has a counter that is behind, which looks like up to seven
-    /// marks: it is not read. `is_latest` is true if its number shows that it was not overtaken. If
-    /// not, it is not read if it tells of more marks than packets. So nothing is told by one that acknowledges
-    /// nothing new (Linux: `FLAG_FORWARD_PROGRESS`).
+    /// marks: it is not read. The option shows it; else `is_latest`, if the number of the ACK does, or that it
+    /// tells of more marks than packets. So without the option nothing is told by one that acknowledges nothing
+    /// new (Linux: `FLAG_FORWARD_PROGRESS`).
     pub fn read(
         &mut self,
         ace: u8,
-        (marked, has_options): (Option<u32>, bool),
+        marked: Option<u32>,
         acked: u32,
         is_latest: bool,
     ) -> Option<u32> {
         if let Some(marked) = marked {
-            if marked < self.0 && !is_latest {
-                return None;
-            }
-            let marks = marked.saturating_sub(self.0);
+            let marks = marked.checked_sub(self.0)?;
             self.0 = marked;
             return Some(marks);
         }
@@ -67,9 +56,10 @@ impl Counter {
         if least > acked && !is_latest {
             return None;
         }
-        let marks = match has_options || acked < MODULUS {
-            true => least,
-            false => acked - (acked - least) % MODULUS,
+        let marks = if acked < MODULUS {
+            least
+        } else {
+            acked - (acked - least) % MODULUS
         };
         self.0 = self.0.wrapping_add(marks);
         Some(marks)
@@ -134,9 +124,6 @@ mod tests {
     use crate::{Ack, Config, CongestionControl, Receiver, Segment, Sender, Variant};
 
     const MS: u64 = 1_000_000;
-    /// A receiver without the option.
-    const BITS: (Option<u32>, bool) = (None, false);
-
     enum Way {
         There(Segment),
         Back(Ack),
@@ -262,12 +249,12 @@ mod tests {
             config.check().unwrap();
             let marks = transfer(&config, packets, late_ns, &draws, loses_acks);
             let Marks { received, read, assumed, options, blocks, none_read } = marks;
-            prop_assert!(loses_acks || (options > 0) == (counts && received > 0));
+            prop_assert_eq!(options > 0, counts);
             prop_assert!(blocks <= 2);
             prop_assert!(is_marked || received == 0);
             prop_assert!(read <= received + assumed, "{read} {received} {assumed}");
             // marks after the last ACK that was read are not told
-            let tells_all = !loses_acks && !none_read;
+            let tells_all = (counts || !loses_acks) && !none_read;
             prop_assert!(!tells_all || read + 8 > received, "{read} {received}");
         }
     }
@@ -279,12 +266,12 @@ mod tests {
         for count in counts {
             receiver.count();
             assert_eq!(receiver.ace(), count);
-            assert_eq!(sender.read(count, BITS, 1, true), Some(1));
+            assert_eq!(sender.read(count, None, 1, true), Some(1));
         }
         // seven marks at most are told apart
         for marks in 0..8 {
             (0..marks).for_each(|_| receiver.count());
-            assert_eq!(sender.read(receiver.ace(), BITS, 7, true), Some(marks));
+            assert_eq!(sender.read(receiver.ace(), None, 7, true), Some(marks));
         }
     }
 
@@ -295,9 +282,9 @@ mod tests {
             for before in 0..8 {
                 let mut counter = Counter(before);
                 let ace = Counter(before + 2).ace();
-                assert_eq!(counter.read(ace, BITS, acked, true), Some(marks));
+                assert_eq!(counter.read(ace, None, acked, true), Some(marks));
                 // "It repeats the same value of ACE in every subsequent ACK"
-                assert_eq!(counter.read(ace, BITS, 1, true), Some(0));
+                assert_eq!(counter.read(ace, None, 1, true), Some(0));
             }
         }
         // section 3.2.2: the counter starts at 5, and "AE, CWR, ECE" are then 1, 0, 1
@@ -311,40 +298,25 @@ mod tests {
         for (acked, marked) in [(9, 1), (9, 9), (20, 2), (20, 10), (20, 18)] {
             let mut counter = Counter(3);
             let told = Counter(3 + marked);
-            let read = counter.read(told.ace(), (Some(told.get()), true), acked, true);
+            let read = counter.read(told.ace(), Some(told.get()), acked, true);
             assert_eq!((read, counter), (Some(marked), told));
         }
-        // without the option nothing was marked, however many packets an ACK is for
-        let (mut counter, without) = (Counter(3), (None, true));
-        assert_eq!(counter.read(Counter(3).ace(), without, 16, true), Some(0));
-        assert_eq!(counter.read(Counter(4).ace(), without, 16, true), Some(1));
         // one whose counter is ahead was not overtaken, even if it acknowledges nothing in sequence
-        assert_eq!(
-            counter.read(Counter(6).ace(), (Some(6), true), 1, false),
-            Some(2)
-        );
-        assert_eq!(
-            counter.read(Counter(5).ace(), (Some(5), true), 7, false),
-            None
-        );
+        let mut counter = Counter(4);
+        assert_eq!(counter.read(Counter(6).ace(), Some(6), 1, false), Some(2));
+        assert_eq!(counter.read(Counter(5).ace(), Some(5), 7, false), None);
         assert_eq!(counter, Counter(6));
-        // the latest one is right, if it is behind what was read of one that was overtaken
-        assert_eq!(
-            counter.read(Counter(5).ace(), (Some(5), true), 7, true),
-            Some(0)
-        );
-        assert_eq!(counter, Counter(5));
     }
 
     #[test]
     fn an_ack_of_many_packets_may_hide_a_whole_turn() {
         // 9 packets acknowledged and a difference of 1: one packet or all nine were marked
         for (now, acked, marks) in [(6, 9, 9), (6, 8, 1), (5, 8, 8), (7, 20, 18)] {
-            assert_eq!(Counter(0).read(now, BITS, acked, true), Some(marks));
+            assert_eq!(Counter(0).read(now, None, acked, true), Some(marks));
         }
         for acked in 8..100 {
             for now in 0..8 {
-                let marks = Counter(3).read(now, BITS, acked, true).unwrap();
+                let marks = Counter(3).read(now, None, acked, true).unwrap();
                 assert!(marks <= acked && acked - marks < 8);
                 assert_eq!(Counter(3 + marks).ace(), now);
             }

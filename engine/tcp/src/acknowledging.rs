@@ -205,7 +205,7 @@ impl Sender {
     fn read_marks(&mut self, config: &Config, ack: &Ack) -> u32 {
         let acked = self.newly_acknowledged(config, ack);
         let is_latest = ack.next > self.una;
-        let Some(marks) = self.congestion.read_counter(config, ack, acked, is_latest) else {
+        let Some(marks) = self.congestion.read_counter(ack, acked, is_latest) else {
             return 0;
         };
         let may_be_resent = self

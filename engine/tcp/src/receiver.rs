@@ -1,6 +1,6 @@
 //! The receiver: acknowledges what arrives.
 
-use crate::accurate_ecn::{Counter, OPTIONS};
+use crate::accurate_ecn::Counter;
 use crate::ack_delay::AckDelay;
 use crate::config::Config;
 use crate::deadline::Deadline;
@@ -20,9 +20,8 @@ pub struct Receiver {
     echo: bool,
     /// A marked packet has arrived since the last ACK: no CWR can be an answer to it.
     congested: bool,
-    /// Marked packets that arrived (for accurate feedback), and how many ACKs are to carry this number.
+    /// Marked packets that arrived, for accurate feedback.
     marks: Counter,
-    options: u8,
     /// How marks are fed back, once a handshake has settled it.
     feedback: Option<Feedback>,
     /// Packets that the delayed ACK is for.
@@ -79,9 +78,6 @@ impl Receiver {
                 changed = marked != self.echo && (marked || config.quirks.tells_end_of_marks);
                 if marked {
                     self.marks.count();
-                }
-                if config.quirks.counts_marked_bytes && (marked || self.echo) {
-                    self.options = OPTIONS;
                 }
                 self.echo = marked;
             }
@@ -251,8 +247,7 @@ impl Receiver {
         };
         if config.accurate_ecn && self.feedback(config) == Feedback::Accurate {
             (ack.ece, ack.ace) = (false, self.marks.ace());
-            if self.options > 0 {
-                self.options -= 1;
+            if config.quirks.counts_marked_bytes {
                 ack.marked = Some(self.marks.get());
                 ack.sack[2] = Block::default();
             }

@@ -36,9 +36,10 @@ const LEAST_WINDOW: f64 = 2.0;
 const DECREASE: f64 = 0.5;
 
 /// The rate is computed for whole packets, and TCP's own pacing takes from it the time of their
-/// payload only: here of packets of 1500 bytes with time stamps (`prague_update_pacing_rate`;
+/// payload only: here of packets of 1500 bytes with time stamps and, as each packet has it in Linux
+/// (`net.ipv4.tcp_ecn_option`), the option of accurate feedback (`prague_update_pacing_rate`;
 /// `tcp_update_skb_after_send`).
-const PACKET_OVER_PAYLOAD: f64 = 1500.0 / 1448.0;
+const PACKET_OVER_PAYLOAD: f64 = 1500.0 / 1436.0;
 
 /// Packets that leave within this part of a second leave together.
 const BURSTS_PER_SECOND: f64 = 4096.0;

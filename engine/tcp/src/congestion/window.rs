@@ -133,16 +133,9 @@ impl Congestion {
 
     /// Takes the counter of an ACK that newly acknowledges `acked` packets; `is_latest` if none that
     /// was sent later came before. Returns how many marks it adds; `None` if it is not read.
-    pub fn read_counter(
-        &mut self,
-        config: &Config,
-        ack: &Ack,
-        acked: u32,
-        is_latest: bool,
-    ) -> Option<u32> {
+    pub fn read_counter(&mut self, ack: &Ack, acked: u32, is_latest: bool) -> Option<u32> {
         let more = self.window.more.as_mut()?;
-        let option = (ack.marked, config.quirks.counts_marked_bytes);
-        more.counter.read(ack.ace, option, acked, is_latest)
+        more.counter.read(ack.ace, ack.marked, acked, is_latest)
     }
 
     /// True if an ACK may be of a packet that was sent again; see [`Endless`].
