@@ -79,6 +79,7 @@ class Cell:
         flows: Number of TCP flows by DSCP, each a class.
         voice: Whether there is voice, too: datagrams of 200 bytes, 1 Mbit/s, DSCP 46.
         flood: Whether there are datagrams of 1500 bytes at the rate of the link.
+        dctcp: Number of DCTCP flows, with ECN and DSCP 0; the others are CUBIC without ECN.
     """
 
     name: str
@@ -86,28 +87,36 @@ class Cell:
     flows: Mapping[int, int]
     voice: bool = False
     flood: bool = False
+    dctcp: int = 0
 
     def scenario(self, seed: int) -> NetworkScenario:
         """The scenario, with one replication."""
         names = {0: "rest", 10: "AF11", 12: "AF12", 14: "AF13", 34: "AF41"}
         sizes = {"packet_bytes": PACKET_BYTES, "ack_bytes": ACK_BYTES}
+        cubic = {**TCP, **sizes, "congestion_control": "cubic"}
+        dctcp = {**TCP, **sizes, "congestion_control": "dctcp", "ecn": True}
+        groups = [(names[dscp], dscp, count, cubic) for dscp, count in self.flows.items()]
+        if self.dctcp:
+            groups.append(("DCTCP", 0, self.dctcp, dctcp))
         flows: list[dict[str, Any]] = [
             {
                 "kind": "tcp",
-                "label": names[dscp],
+                "label": label,
                 "count": count,
                 "spread_s": 1.0,
                 "dscp": dscp,
-                "tcp": {**TCP, **sizes, "congestion_control": "cubic"},
+                "tcp": tcp,
             }
-            for dscp, count in self.flows.items()
+            for label, dscp, count, tcp in groups
         ]
         datagrams: dict[str, Any] = {"kind": "datagrams", "gaps": "exponential"}
         if self.voice:
             voice = {**datagrams, "label": "voice", "dscp": 46}
             flows.append({**voice, "rate_bps": 1e6, "packet_bytes": 200})
         if self.flood:
-            flows.append({**datagrams, "label": "flood", "rate_bps": 10e6, "packet_bytes": PACKET_BYTES})
+            flows.append(
+                {**datagrams, "label": "flood", "rate_bps": 10e6, "packet_bytes": PACKET_BYTES}
+            )
         return NetworkScenario.parse(
             {
                 "topology": {
@@ -132,6 +141,19 @@ class Cell:
 
 _OF_LEVELS, _OF_CLASSES = {10: 4, 12: 6, 14: 10}, {10: 5, 0: 10}
 _ANY: dict[str, Any] = {"aqm": "drop_tail"}
+_FQ_PIE: dict[str, Any] = {
+    "aqm": "pie",
+    "params": {"like": "linux", "delay": "timestamps"},
+    "scheduler": {"kind": "fq"},
+}
+_SFB: dict[str, Any] = {"aqm": "sfb", "ecn": True}
+
+
+def _cake(rate_bps: float) -> dict[str, Any]:
+    params = {"rate_bps": rate_bps, "diffserv": "diffserv4"}
+    return {"aqm": "cake", "victim": "front", "ecn": True, "params": params}
+
+
 CELLS = [
     *(
         Cell(name.upper(), {"aqm": name, "params": _LEVELS}, _OF_LEVELS)
@@ -149,30 +171,16 @@ CELLS = [
     ),
     # with a rate below the link's CAKE shapes, and the shaper before the link never waits
     *(
-        Cell(
-            name,
-            {
-                "aqm": "cake",
-                "victim": "front",
-                "ecn": True,
-                "params": {"rate_bps": rate_bps, "diffserv": "diffserv4"},
-            },
-            {34: 5, 0: 10},
-            voice=True,
-        )
+        Cell(name, _cake(rate_bps), {34: 5, 0: 10}, voice=True)
         for name, rate_bps in (("CAKE without a rate", 0), ("CAKE at 9.5 Mbit/s", 9.5e6))
     ),
-    Cell(
-        "FQ-PIE",
-        {
-            "aqm": "pie",
-            "params": {"like": "linux", "delay": "timestamps"},
-            "scheduler": {"kind": "fq"},
-        },
-        {0: 15},
-        voice=True,
+    Cell("FQ-PIE", _FQ_PIE, {0: 15}, voice=True),
+    Cell("SFB", _SFB, {0: 10}, flood=True),
+    *(
+        Cell(f"{name}, {each} CUBIC and {each} DCTCP", {**own, "ecn": True}, {0: each}, dctcp=each)
+        for name, own in (("CAKE", _cake(0)), ("FQ-PIE", _FQ_PIE), ("SFB", _SFB))
+        for each in (10, 50)
     ),
-    Cell("SFB", {"aqm": "sfb", "ecn": True}, {0: 10}, flood=True),
 ]
 
 
@@ -227,12 +235,14 @@ def run(worlds: Sequence[str], seeds: int, only: Sequence[str], at_once: int) ->
 
 def table(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the lines of the Markdown tables: for each cell the whole queue, and each class."""
-    columns = {"queue_mean": WHOLE["queue_mean"], **BY_CLASS}
-    headings = [heading for name, (heading, _) in columns.items() if name != "mark_ratio"]
     for cell in CELLS:
         own = [line for line in lines if line["cell"] == cell.name]
         if not own:
             continue
+        columns = {"queue_mean": WHOLE["queue_mean"], **BY_CLASS}
+        if not cell.dctcp:
+            del columns["mark_ratio"]
+        headings = [heading for heading, _ in columns.values()]
         yield f"\n### {cell.name}\n"
         yield f"| class | where | {' | '.join(headings)} | seeds |"
         yield f"|---|---|{'---:|' * len(headings)}---:|"
@@ -240,7 +250,6 @@ def table(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             names = {
                 name if name == "queue_mean" else f"{label}.{name}": factor
                 for name, (_, factor) in columns.items()
-                if name != "mark_ratio"
             }
             for world in WORLDS:
                 yield from row(label, world, own, names)
