@@ -24,8 +24,7 @@
  * - The hash of a flow has no salt, as in Linux; but it is the world's hash, not the kernel's.
  * - A packet that finds the buffer full loses one before its ACKs are filtered, not after: where a
  *   filtered ACK would have made room, one more is lost. That matters in very small buffers.
- * - No ACK here has what Linux's filter spares besides: a SACK block of a duplicate (RFC 2883), or
- *   AccECN's option. With these Linux keeps more ACKs.
+ * - No ACK here has a SACK block of a duplicate (RFC 2883), which Linux's filter spares.
  * - Splitting of super-packets, autorate-ingress, wash, nat, fwmark, and filters are left out.
  */
 #ifndef SLUICEGATE_CAKE_H

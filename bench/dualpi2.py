@@ -176,12 +176,14 @@ def measure(cell: Cell, world: str, seed: int) -> dict[str, Any]:
 def in_network(scenario: NetworkScenario) -> dict[str, float]:
     """Return the measures of the network world, on a path like the laboratory's.
 
-    There a link that waited lets a packet go as its transmission begins, so that the shortest round
-    trip lacks the transmission of a packet and of its ACK. And packets that are sent at once reach
-    the queue 10 us apart, which is what the emulated processor takes for one.
+    There an idle link hands a packet on as its transmission begins, so that the shortest round trip
+    lacks the transmission of a packet and of its ACK; where the rate varies our qdisc keeps the
+    packet, as a link does. And packets that are sent at once reach the queue 10 us apart, which is
+    how long the emulated processor takes for one, at both ends: the round trip is 20.02 ms in both.
     """
     path = scenario.topology
-    earlier_s = 8 * (PACKET_BYTES + ACK_BYTES) / path.rate_bps
+    earlier = ACK_BYTES + (0 if scenario.links else PACKET_BYTES)
+    earlier_s = 8 * earlier / path.rate_bps
     like = path.replace(
         delay_s=path.delay_s - earlier_s / 2, access_rate_bps=8 * PACKET_BYTES / LAB_PACKET_S
     )

@@ -176,10 +176,14 @@ CELLS = [
     ),
     Cell("FQ-PIE", _FQ_PIE, {0: 15}, voice=True),
     Cell("SFB", _SFB, {0: 10}, flood=True),
+    # with 100 flows FQ-PIE is full, and SFB with 20
     *(
         Cell(f"{name}, {each} CUBIC and {each} DCTCP", {**own, "ecn": True}, {0: each}, dctcp=each)
-        for name, own in (("CAKE", _cake(0)), ("FQ-PIE", _FQ_PIE), ("SFB", _SFB))
-        for each in (10, 50)
+        for name, own, each in (
+            ("CAKE", _cake(0), 10),
+            ("CAKE", _cake(0), 50),
+            ("FQ-PIE", _FQ_PIE, 10),
+        )
     ),
 ]
 

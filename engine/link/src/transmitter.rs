@@ -32,7 +32,7 @@ pub struct Transmitter {
     /// How far it has come in a service that varies; `None`: the rate is constant.
     progress: Option<Box<Progress>>,
     /// Times at the constant rate, by [`Transmitter::place_of`]: ACKs have a few sizes, which differ by the
-    /// blocks that they report.
+    /// blocks and the counters that they carry.
     kept: [Times; KEPT],
 }
 

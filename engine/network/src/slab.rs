@@ -1,4 +1,4 @@
-//! What is kept of packets in transit outside of them, since few packets have it.
+//! What is kept of packets in transit outside of them, since most packets have none of it.
 
 use sluice_scream::Feedback;
 use sluice_tcp::{Ack, Block};

@@ -36,10 +36,10 @@ impl Counter {
     /// this one is not. If it has no option and more were acknowledged than the bits can tell, they may have
     /// come round: the largest number that fits is assumed (section 3.2.2.5.2, appendix A.2.1).
     ///
-    /// An ACK that was overtaken by others has a counter that is behind, which looks like up to seven
-    /// marks: it is not read. The option shows it; else `is_latest`, if the number of the ACK does, or that it
-    /// tells of more marks than packets. So without the option nothing is told by one that acknowledges nothing
-    /// new (Linux: `FLAG_FORWARD_PROGRESS`).
+    /// An ACK that others overtook has an older counter: it is not read. With the option the counter shows
+    /// it. Without, the older counter looks like up to seven marks; then an ACK is read if it
+    /// acknowledges something in sequence (`is_latest`), or if it tells of no more marks than packets. So one
+    /// that acknowledges nothing new tells of none (Linux: `FLAG_FORWARD_PROGRESS`).
     pub fn read(
         &mut self,
         ace: u8,
@@ -124,6 +124,7 @@ mod tests {
     use crate::{Ack, Config, CongestionControl, Receiver, Segment, Sender, Variant};
 
     const MS: u64 = 1_000_000;
+
     enum Way {
         There(Segment),
         Back(Ack),
@@ -136,9 +137,11 @@ mod tests {
         read: u32,
         /// Of what was read, what an ACK of eight packets or more without the option may have added.
         assumed: u32,
-        /// ACKs with the option, and how many blocks these have at most.
+        /// ACKs, those with the option, how many blocks these have at most, and the most marks they tell of.
+        acks: u32,
         options: u32,
         blocks: usize,
+        told: u32,
         /// The first count was 0, so that none was read (section 3.2.2.4).
         none_read: bool,
     }
@@ -207,7 +210,9 @@ mod tests {
                         if guesses && before.newly_acknowledged(config, &ack) >= 8 {
                             marks.assumed += read - read % 8;
                         }
-                        if ack.marked.is_some() {
+                        marks.acks += 1;
+                        if let Some(marked) = ack.marked {
+                            marks.told = marks.told.max(marked);
                             let blocks = ack.sack.iter().filter(|block| !block.is_empty());
                             marks.options += 1;
                             marks.blocks = marks.blocks.max(blocks.count());
@@ -248,8 +253,9 @@ mod tests {
             let config = base.with(control);
             config.check().unwrap();
             let marks = transfer(&config, packets, late_ns, &draws, loses_acks);
-            let Marks { received, read, assumed, options, blocks, none_read } = marks;
-            prop_assert_eq!(options > 0, counts);
+            let Marks { received, read, assumed, acks, options, blocks, told, none_read } = marks;
+            prop_assert_eq!(options, if counts { acks } else { 0 });
+            prop_assert!(!counts || none_read || read == told, "{read} {told}");
             prop_assert!(blocks <= 2);
             prop_assert!(is_marked || received == 0);
             prop_assert!(read <= received + assumed, "{read} {received} {assumed}");

@@ -17,8 +17,9 @@
 //! waits for memory would wait for a third of it; the first ten packets of a connection that paces are
 //! no bursts; and the receiver's window ends none.
 //!
-//! Sizes are in bytes, for packets of 1500 bytes with time stamps and no other option, whatever the size
-//! is that the network world gives them. Retransmissions keep the flag (`tcp_fragment`), but for the last packets of bursts.
+//! Sizes are in bytes, for packets of 1500 bytes with time stamps, whatever the size is that the network
+//! world gives them; those of accurate feedback have 12 bytes less in Linux. Retransmissions keep the flag
+//! (`tcp_fragment`), but for the last packets of bursts.
 
 use std::collections::VecDeque;
 

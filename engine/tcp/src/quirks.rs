@@ -102,7 +102,7 @@ pub struct Quirks {
     /// (`ecn_edge` of `tcp_ecn_received_counters`). By RFC 9768, section 3.2.2.5.1, only the first one
     /// with a mark is.
     pub tells_end_of_marks: bool,
-    /// Linux: with accurate feedback ACKs carry the option with the counter of marked bytes
+    /// Linux: with accurate feedback each ACK carries the option with the counter of marked bytes
     /// (`accurate_ecn`; `tcp_options_fit_accecn`). By RFC 9768, section 3.2.3, it is optional.
     pub counts_marked_bytes: bool,
     /// Linux: an ECN echo reduces the window to the threshold gradually, as a loss does

@@ -35,11 +35,12 @@ const LEAST_WINDOW: f64 = 2.0;
 /// What a loss leaves of the window.
 const DECREASE: f64 = 0.5;
 
-/// The rate is computed for whole packets, and TCP's own pacing takes from it the time of their
-/// payload only: here of packets of 1500 bytes with time stamps and, as each packet has it in Linux
-/// (`net.ipv4.tcp_ecn_option`), the option of accurate feedback (`prague_update_pacing_rate`;
-/// `tcp_update_skb_after_send`).
-const PACKET_OVER_PAYLOAD: f64 = 1500.0 / 1436.0;
+/// The rate is computed for whole packets, and TCP's own pacing takes from it the time of their payload only
+/// (`prague_update_pacing_rate`, `tcp_update_skb_after_send`). Bytes of a packet, of its payload beside
+/// time stamps, and of the option of accurate feedback, which takes room from the payload.
+const PACKET: f64 = 1500.0;
+const PAYLOAD: f64 = 1448.0;
+const OPTION: f64 = 12.0;
 
 /// Packets that leave within this part of a second leave together.
 const BURSTS_PER_SECOND: f64 = 4096.0;
@@ -50,6 +51,7 @@ pub(crate) struct Today;
 
 impl Version for Today {
     const TARGET_NS: u64 = 25 * MS;
+    const OPTION_WITH_DATA: bool = true;
 }
 
 pub(crate) type Prague = Of<Today>;
@@ -183,7 +185,7 @@ impl<V: Version> Control for Of<V> {
     fn pacing_rate(
         &self,
         window: &Window,
-        _config: &Config,
+        config: &Config,
         _outstanding: u32,
         srtt_ns: u64,
     ) -> Option<f64> {
@@ -193,7 +195,13 @@ impl<V: Version> Control for Of<V> {
         } else {
             state.rate(window, srtt_ns)
         };
-        (srtt_ns > 0).then_some(rate * PACKET_OVER_PAYLOAD)
+        let has_option = V::OPTION_WITH_DATA && config.quirks.counts_marked_bytes;
+        let payload = if has_option {
+            PAYLOAD - OPTION
+        } else {
+            PAYLOAD
+        };
+        (srtt_ns > 0).then_some(rate * PACKET / payload)
     }
 
     fn burst(&self) -> u32 {

@@ -11,7 +11,7 @@ pub(crate) enum Paced {
     Window,
 }
 
-/// A version; what is given here is that of `prague`.
+/// A version; what is given here is that of `prague`, but for the option.
 pub(crate) trait Version: Default {
     /// Round trips that are shorter count as so long, ns.
     const TARGET_NS: u64;
@@ -34,4 +34,9 @@ pub(crate) trait Version: Default {
 
     /// True if it controls small windows by their rate.
     const SMALL_WINDOWS: bool = false;
+
+    /// True if packets of data carry the option of accurate feedback, too (`net.ipv4.tcp_ecn_option`
+    /// is 2). Those of the older versions did not: in published measurements a full link of 100 Mbit/s has
+    /// 95.6 Mbit/s of payload, 1448 bytes in 1514 on the wire.
+    const OPTION_WITH_DATA: bool = false;
 }
