@@ -196,7 +196,7 @@ equality: build
 	@$(BIN)/python bench/equality.py page
 	@$(BIN)/python bench/dualpi2.py run --seeds 10
 	@$(BIN)/python bench/dualpi2.py page
-	@$(BIN)/python bench/service.py run --seeds 3
+	@$(BIN)/python bench/service.py run --seeds 10
 	@$(BIN)/python bench/service.py page
 
 # regret of every AQM on six sources, and of the papers' rows: what was measured before is kept

@@ -3,7 +3,7 @@
 As `dualpi2.py`, whose measures these are: `run` makes the runs that are missing and keeps each as a
 line of `bench/service.jsonl`; `page` writes the tables into the page of the documentation.
 
-    .venv/bin/python bench/service.py run --seeds 4
+    .venv/bin/python bench/service.py run --seeds 10
     .venv/bin/python bench/service.py page
 """
 
@@ -265,7 +265,7 @@ def main() -> None:
     parser.add_argument("what", choices=("run", "page"))
     parser.add_argument("--worlds", nargs="*", default=list(WORLDS), choices=list(WORLDS))
     parser.add_argument("--only", nargs="*", default=[], help="names of cells")
-    parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--at-once", type=int, default=2, help="runs at the same time")
     given = parser.parse_args()
     if given.what == "page":
