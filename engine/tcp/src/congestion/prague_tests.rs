@@ -1,7 +1,7 @@
 //! Tests of Prague.
 
 use super::{Of, State, Today, Version};
-use crate::config::{MS, SECOND};
+use crate::config::{Config, MS, SECOND, Variant};
 use crate::congestion::path::Path;
 use crate::congestion::prague_2020::In2020;
 use crate::congestion::prague_2024::In2024;
@@ -191,10 +191,27 @@ fn whole_packets_are_paced() {
     }
 }
 
+/// How much faster packets leave than whole ones at the rate.
+fn over_rate<V: Version>(config: &Config) -> f64 {
+    let (state, window) = independent::<V>();
+    let rate = state.rate(&window, 20 * MS);
+    let paced = Of(Box::new(state)).pacing_rate(&window, config, 0, 20 * MS);
+    paced.unwrap() / rate
+}
+
+#[test]
+fn pacing_counts_payload_which_an_option_makes_smaller_today() {
+    let configs = [Config::linux(Variant::Rack), Config::rfc(Variant::Rack)];
+    let found = configs.map(|config| [over_rate::<Today>(&config), over_rate::<In2020>(&config)]);
+    let expected = [[1436.0, 1448.0], [1448.0, 1448.0]];
+    for (found, payload) in found.iter().flatten().zip(expected.iter().flatten()) {
+        assert!((found * payload - 1500.0).abs() < 1e-6, "{found} {payload}");
+    }
+}
+
 #[test]
 fn it_asks_for_what_it_needs() {
-    use crate::Config;
-    let config = Config::rfc(crate::Variant::Rack).with(CongestionControl::Prague);
+    let config = Config::rfc(Variant::Rack).with(CongestionControl::Prague);
     assert!(config.ecn && config.accurate_ecn && config.pacing);
     config.check().unwrap();
 }
