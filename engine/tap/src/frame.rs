@@ -116,7 +116,7 @@ fn tcp(kind: &TcpKind, event: &Event) -> TcpHeader {
         header.header_len()
     };
     let bytes = IP_BYTES + set(&options);
-    if packet.kind == Kind::Ack && !syn {
+    if packet.kind == Kind::Ack {
         // an ACK has no data: in the place of time stamps and counters of marks are NOPs
         let room = IP_BYTES + TcpHeader::MAX_LEN - bytes;
         let others = usize::from(packet.bytes).saturating_sub(bytes).min(room);
